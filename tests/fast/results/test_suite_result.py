@@ -1,4 +1,4 @@
-"""What a saved review shows: its steps are read once, by whoever asks, and say the same in any order."""
+"""Results of saved reviews: steps are read once, and figures do not depend on the order of reading."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW, MORE = (0.5, 0.99), (0.9999, 0.5, 0.999, 0.99)
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two made-up drives, each step of which was run twice."""
+    """Save reviews of two made-up drives, each step with two repeats."""
     place = tmp_path_factory.mktemp("reviews")
     for name in ("one", "two"):
         drive = reviews.Drive(model=name, seconds=12, reads_a_second=200)
@@ -32,20 +32,20 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
-    """How often the intervals of each step were read."""
-    found: Counter[tuple[str, str]] = Counter()
+    """Count how often the intervals of each step are read."""
+    reads: Counter[tuple[str, str]] = Counter()
     intervals = Review.intervals
 
     def counted(review: Review, step_id: str) -> Iterator[Interval]:
-        found[review.path.name, step_id] += 1
+        reads[review.path.name, step_id] += 1
         return intervals(review, step_id)
 
     monkeypatch.setattr(Review, "intervals", counted)
-    return found
+    return reads
 
 
 def shown(figures: StepFigures, quantiles: Iterable[float]) -> dict[str, Any]:
-    """Return all that figures say, to be compared."""
+    """Return all values of figures for a comparison."""
     lazy = ("latencies", "course", "mean", "iops_estimate", "pressure_estimate", "_quantiles")
     plain = {name: value for name, value in vars(figures).items() if name not in lazy}
     rates = {"iops": figures.iops_estimate, "pressure": figures.pressure_estimate, "moments": figures.moments}
@@ -81,9 +81,7 @@ def test_a_command_reads_the_intervals_of_a_step_once(
     assert len(read) == 4 * len(named)
 
 
-def test_figures_are_the_same_in_whatever_order_they_are_read(
-    saved: Path, read: Counter[tuple[str, str]]
-) -> None:
+def test_figures_do_not_depend_on_the_order_of_reading(saved: Path, read: Counter[tuple[str, str]]) -> None:
     few, more = (
         {position.at: shown(position.figures, quantiles) for position in result}
         for quantiles in (FEW, MORE)
@@ -97,7 +95,7 @@ def test_figures_are_the_same_in_whatever_order_they_are_read(
     assert set(read.values()) == {1}
 
 
-def test_figures_of_one_direction_are_its_own(saved: Path) -> None:
+def test_figures_of_one_direction_count_only_that_direction(saved: Path) -> None:
     (result,) = load([saved / "one"])
     run = next(run for run in result.runs if run.plan.at > 0)
     assert run.figures_of(None) is run.figures
@@ -105,7 +103,7 @@ def test_figures_of_one_direction_are_its_own(saved: Path) -> None:
     assert run.figures_of(Direction.WRITE).ios == 0
 
 
-def test_a_position_pools_its_repeats_and_names_those_that_are_missing(saved: Path, tmp_path: Path) -> None:
+def test_a_position_pools_complete_repeats_and_lists_missing_ones(saved: Path, tmp_path: Path) -> None:
     review = reviews.save(
         tmp_path / "r", reviews.Drive(seconds=2, reads_a_second=100), pressures_MBps=(0, 300), repeats=3
     )

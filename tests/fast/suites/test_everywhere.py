@@ -1,4 +1,4 @@
-"""Every suite runs on every kind of target that needs no root: drive models, and a file by its own engine."""
+"""Every suite runs on every kind of target that needs no root: drive models, and files."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
 
 ANY = [pytest.param(suite, marks=pytest.mark.slow if suite in LONG else ()) for suite in SUITES]
 
-SPEAKING = sorted(set(SUITES) - {"write-pressure"})
-"""Suites that conclude something in sentences; write pressure has its growth."""
+WITH_FINDINGS = sorted(set(SUITES) - {"write-pressure"})
+"""Suites with findings; write pressure has only its growth."""
 
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Short, and in a directory of its own."""
+    """Shorten the suites, and run in an empty directory."""
     cut_down(monkeypatch)
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Two small files that take direct I/O, made once."""
+    """Return two small files that take direct I/O."""
     folder = tmp_path_factory.mktemp("targets")
-    made = [str(folder / name) for name in ("one.bin", "other.bin")]
-    for path in made:
+    paths = [str(folder / name) for name in ("one.bin", "other.bin")]
+    for path in paths:
         fill = ["--name=fill", f"--filename={path}", "--rw=write", "--bs=1m", "--size=32m", "--direct=1"]
         if main(["run", *fill, "--ioengine=libaio", "--no-ceiling"]):
             pytest.skip("this file system takes no direct I/O")
-    return made
+    return paths
 
 
 @pytest.mark.parametrize("suite", ANY)
@@ -44,7 +44,7 @@ def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest
     plan = reviewed(suite, [f"model:{drive}", "model:ram@anandtech-linux"], tmp_path / "r", capsys)
     assert_whole(plan)
     assert_as_announced(tmp_path / "r")
-    assert bool(plan["findings"]) == (suite in SPEAKING)
+    assert bool(plan["findings"]) == (suite in WITH_FINDINGS)
 
 
 @pytest.mark.parametrize("suite", ANY)

@@ -1,4 +1,4 @@
-"""Several drives at once: what each keeps of its rate alone, with intervals, and what they cost together."""
+"""Several drives at once: shares of their single rates, with intervals, and CPU time."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.Capture
     assert len(re.findall(kept, out)) == 4
 
 
-def test_drives_are_compared_with_themselves_in_the_same_repeat(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_repeat_compares_its_own_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     targets = ["model:p4800x", "model:p4800x-750g@anandtech-linux"]
     reviewed("many-drives", targets, tmp_path / "r", capsys, "--repeats=3", "--runtime=10ms")
     review = Review.open(tmp_path / "r")
@@ -70,7 +68,7 @@ def drive(value: float, *, by: float = 0.01, cpu_ns: int = 1000) -> DriveRun:
     )
 
 
-def test_one_repeat_has_the_intervals_of_its_rates() -> None:
+def test_a_single_repeat_has_the_intervals_of_its_rates() -> None:
     block = Block(
         alone={"a": drive(100), "b": drive(300)},
         together={"a": drive(90), "b": drive(200, cpu_ns=3000)},
@@ -85,7 +83,7 @@ def test_one_repeat_has_the_intervals_of_its_rates() -> None:
     assert (block.cpu_ns, block.cpu_alone_ns) == (20.0, 10.0)
 
 
-def test_a_drive_is_named_as_the_worst_only_where_it_is_clear() -> None:
+def test_the_slowest_drive_is_named_only_if_its_interval_is_apart() -> None:
     shares = {"a": Ratio(0.96, 0.94, 0.98), "b": Ratio(0.97, 0.95, 0.99), "c": Ratio(1.0, 0.98, 1.02)}
     assert least_kept(shares) == (
         "the drives keep 96.0 % (94.0 to 98.0 %) to 100.0 % (98.0 to 102.0 %) of their own rates; these runs cannot "
@@ -100,7 +98,7 @@ def test_a_drive_is_named_as_the_worst_only_where_it_is_clear() -> None:
     )
 
 
-def test_a_sum_of_which_a_part_is_open_is_open() -> None:
+def test_a_sum_with_an_open_part_is_open() -> None:
     both = total([drive(100).rate_Bps, open_estimate(50, count=10)])
     assert (both.value, both.low, both.high, both.long_enough) == (150, None, None, False)
 
@@ -115,11 +113,11 @@ def test_drives_behind_one_machine_add_up(tmp_path: Path, capsys: pytest.Capture
     record = Review.open(tmp_path / "r").record("many-drives.read-128k-together")
     drives = drive_runs(record, ())
     assert set(drives) == set(targets)
-    whole = next(step for step in plan["steps"] if step["id"] == "many-drives.read-128k-together")
-    assert sum(run.rate_Bps.value for run in drives.values()) == pytest.approx(whole["rate_Bps"])
+    together = next(step for step in plan["steps"] if step["id"] == "many-drives.read-128k-together")
+    assert sum(run.rate_Bps.value for run in drives.values()) == pytest.approx(together["rate_Bps"])
 
 
-def test_one_drive_is_too_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_single_target_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "model:ram", "--suite=many-drives", f"--output={tmp_path}/r"]) == 1
     assert "many-drives needs at least 2 targets at once\nhint: " in capsys.readouterr().err
     assert not (tmp_path / "r").exists()

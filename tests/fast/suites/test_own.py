@@ -23,7 +23,7 @@ from tests.suite_runs import cut_down
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 REQUEST = SuiteRequest(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick")
 
-WHOLE = """
+SUITE_FILE = """
 from iogauge.suites import Axis, StepTemplate, Suite
 
 
@@ -70,12 +70,12 @@ def review(*arguments: str) -> int:
 
 def shown(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    found: dict[str, Any] = plan
-    return found
+    result: dict[str, Any] = plan
+    return result
 
 
 def test_a_python_file_is_a_suite(capsys: pytest.CaptureFixture[str]) -> None:
-    assert review("--suite", written("mine.py", WHOLE)) == 0
+    assert review("--suite", written("mine.py", SUITE_FILE)) == 0
     plan = shown(capsys)
     assert (plan["key"], plan["findings"]) == ("mine", ["mine was run"])
     assert plan["suite"] == str(Path("mine.py").absolute())
@@ -85,9 +85,9 @@ def test_a_python_file_is_a_suite(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "name", "text"), [("--suite", "mine.py", WHOLE), ("--plan", "few.toml", PLAN)]
+    ("option", "name", "text"), [("--suite", "mine.py", SUITE_FILE), ("--plan", "few.toml", PLAN)]
 )
-def test_a_review_by_one_is_resumed_and_judged_without_its_file(
+def test_a_review_is_resumed_with_its_file_and_shown_without_it(
     option: str,
     name: str,
     text: str,
@@ -96,32 +96,32 @@ def test_a_review_by_one_is_resumed_and_judged_without_its_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert review(option, written(name, text)) == 0
-    whole = shown(capsys)
+    complete = shown(capsys)
     saved = Review.open(Path("saved"))
     with saved.lock():
         saved.discard(saved.manifest.steps[0].id)
-    # From elsewhere: the path that is remembered is absolute.
+    # From another directory: the review keeps the file's absolute path.
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     assert main(["review", "--resume", "../saved", "--json"]) == 0
-    assert shown(capsys) == whole
+    assert shown(capsys) == complete
     (folder / name).unlink()
     assert main(["review", "--resume", "../saved", "--json"]) == 0
     out, err = capsys.readouterr()
     (plan,) = json.loads(out)["plans"]
-    assert plan == {**whole, "findings": []}
+    assert plan == {**complete, "findings": []}
     assert f"warning: {folder / name}: no such file: " in err
     assert "shown without its suite's findings" in err
     assert main(["report", "../saved"]) == 0
     assert "shown without its suite's findings" in capsys.readouterr().err
 
 
-def test_looking_at_a_review_runs_no_file_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert review("--suite", written("mine.py", WHOLE)) == 0
+def test_showing_a_review_runs_its_file_only_if_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--suite", written("mine.py", SUITE_FILE)) == 0
     findings = shown(capsys)["findings"]
     assert findings
-    Path("mine.py").write_text(f"{WHOLE}\nopen('was-run', 'w').close()\n")
+    Path("mine.py").write_text(f"{SUITE_FILE}\nopen('was-run', 'w').close()\n")
     for command in (["show", "saved", "--json"], ["report", "saved"]):
         assert main(command) == 0
         assert "--judge-by" in capsys.readouterr().err
@@ -131,8 +131,8 @@ def test_looking_at_a_review_runs_no_file_that_is_not_named(capsys: pytest.Captu
     assert shown(capsys)["findings"] == findings
 
 
-def test_what_is_missing_cannot_be_measured_without_the_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert review("--suite", written("mine.py", WHOLE)) == 0
+def test_missing_steps_cannot_run_without_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--suite", written("mine.py", SUITE_FILE)) == 0
     saved = Review.open(Path("saved"))
     with saved.lock():
         saved.discard(saved.manifest.steps[0].id)
@@ -142,36 +142,36 @@ def test_what_is_missing_cannot_be_measured_without_the_file(capsys: pytest.Capt
     assert "mine.py: no such file" in capsys.readouterr().err
 
 
-def test_plain_plans_nothing() -> None:
-    said: list[str] = []
+def test_an_unavailable_suite_judges_but_does_not_plan() -> None:
+    warnings: list[str] = []
     plan = SUITES["mixed"].plan(REQUEST).model_copy(update={"suite": "of-tomorrow"})
-    found = suite_to_judge(plan, warn=said.append)
-    assert isinstance(found, PlainSuite)
-    assert "there is no suite 'of-tomorrow'" in said[0]
+    suite = suite_to_judge(plan, warn=warnings.append)
+    assert isinstance(suite, PlainSuite)
+    assert "there is no suite 'of-tomorrow'" in warnings[0]
     with pytest.raises(IogaugeError, match="plans nothing"):
-        found.plan(REQUEST)
-    assert suite_to_judge(SUITES["mixed"].plan(REQUEST), warn=said.append) is SUITES["mixed"]
-    assert len(said) == 1
+        suite.plan(REQUEST)
+    assert suite_to_judge(SUITES["mixed"].plan(REQUEST), warn=warnings.append) is SUITES["mixed"]
+    assert len(warnings) == 1
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("raise ValueError('no')", "its code failed: ValueError: no"),
         ("def f(:", "its code failed: SyntaxError"),
         ("x = 1", "defines 0 suites"),
-        (WHOLE + "\nclass Other(Mine):\n    pass\n", "defines 2 suites (Mine, Other)"),
-        (WHOLE.replace('NAME = "mine"', 'NAME = "Mine!"'), "'Mine!' cannot name a suite"),
-        (WHOLE.replace('NAME = "mine"', 'NAME = "mixed"'), "'mixed' is a built-in suite"),
-        (WHOLE.replace('    MEASURED_JOB = "load"\n', ""), "Mine lacks MEASURED_JOB"),
-        (WHOLE.replace("def plan", "def plans"), "Mine lacks plan"),
-        (WHOLE + "\n    def __init__(self, x): pass\n", "Mine() failed: TypeError"),
+        (SUITE_FILE + "\nclass Other(Mine):\n    pass\n", "defines 2 suites (Mine, Other)"),
+        (SUITE_FILE.replace('NAME = "mine"', 'NAME = "Mine!"'), "'Mine!' cannot name a suite"),
+        (SUITE_FILE.replace('NAME = "mine"', 'NAME = "mixed"'), "'mixed' is a built-in suite"),
+        (SUITE_FILE.replace('    MEASURED_JOB = "load"\n', ""), "Mine lacks MEASURED_JOB"),
+        (SUITE_FILE.replace("def plan", "def plans"), "Mine lacks plan"),
+        (SUITE_FILE + "\n    def __init__(self, x): pass\n", "Mine() failed: TypeError"),
     ],
 )
-def test_a_file_that_is_no_suite_says_why(text: str, says: str) -> None:
+def test_an_error_says_why_a_file_is_not_a_suite(text: str, message: str) -> None:
     with pytest.raises(IogaugeError) as caught:
         suite_of(written("bad.py", text))
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.hint
     assert not re.search("input should|pydantic|value_error|type=", str(caught.value), re.IGNORECASE)
 
@@ -222,14 +222,14 @@ def test_two_jobs_of_a_step_are_two_rows(capsys: pytest.CaptureFixture[str]) -> 
         ("merged.toml", TWO.replace("norandommap", "group_reporting = true, norandommap")),
         (
             "mine.py",
-            WHOLE.replace(
+            SUITE_FILE.replace(
                 '{"load": {"rw": "randread"}}', '{"load": {"rw": "randread"}, "b": {"rw": "randread"}}'
             ).replace('bs="4k"', 'bs="4k", group_reporting=1'),
         ),
-        ("mine.py", WHOLE.replace('{"load": {"rw"', '{"other": {"rw"')),
+        ("mine.py", SUITE_FILE.replace('{"load": {"rw"', '{"other": {"rw"')),
     ],
 )
-def test_what_could_not_be_judged_is_refused_when_it_is_planned(
+def test_a_plan_without_a_row_of_its_own_for_the_measured_job_is_refused(
     name: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     option = "--plan" if name.endswith("toml") else "--suite"
@@ -241,40 +241,40 @@ def test_what_could_not_be_judged_is_refused_when_it_is_planned(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (
-            WHOLE.replace("empty = self.empty(request)", "empty = 1 / 0"),
+            SUITE_FILE.replace("empty = self.empty(request)", "empty = 1 / 0"),
             "mine.py:13: plan: ZeroDivisionError: division by zero",
         ),
         (
-            WHOLE.replace('return ("mine was run",)', "return result.none"),
+            SUITE_FILE.replace('return ("mine was run",)', "return result.none"),
             "mine.py:18: findings: AttributeError: ",
         ),
-        (WHOLE.replace("(step,)", "()"), "mine.py: plan: it has no steps"),
-        (WHOLE.replace("        return empty.model", "        empty.model"), "plan: returns NoneType"),
+        (SUITE_FILE.replace("(step,)", "()"), "mine.py: plan: it has no steps"),
+        (SUITE_FILE.replace("        return empty.model", "        empty.model"), "plan: returns NoneType"),
         (
-            f"{WHOLE}\n    def more(self, plan, review, *, repeat):\n        return {{}}[repeat]\n",
+            f"{SUITE_FILE}\n    def more(self, plan, review, *, repeat):\n        return {{}}[repeat]\n",
             "mine.py:21: more: KeyError: 0",
         ),
         (
-            f"{WHOLE}\n    def conclude(self, result):\n        raise OSError('gone')\n",
+            f"{SUITE_FILE}\n    def conclude(self, result):\n        raise OSError('gone')\n",
             "mine.py:21: conclude: OSError: gone",
         ),
     ],
 )
-def test_what_a_suite_raises_is_said_with_its_line(
-    text: str, says: str, capsys: pytest.CaptureFixture[str]
+def test_an_exception_of_a_suite_is_reported_with_its_line(
+    text: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert review("--suite", written("mine.py", text)) == 1
     err = capsys.readouterr().err
     assert f"error: {Path.cwd()}/mine.py" in err
-    assert says in err
+    assert message in err
     assert "defect of iogauge" not in err
 
 
-def test_what_a_suite_says_itself_passes() -> None:
-    text = WHOLE.replace(
+def test_an_iogauge_error_of_a_suite_passes_unchanged() -> None:
+    text = SUITE_FILE.replace(
         "empty = self.empty(request)",
         "from iogauge.errors import IogaugeError; raise IogaugeError('too small')",
     )
@@ -283,7 +283,7 @@ def test_what_a_suite_says_itself_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("name = ", "not TOML"),
         ("a = " + "[" * 5000 + "]" * 5000, "nested too deep"),
@@ -308,15 +308,15 @@ def test_what_a_suite_says_itself_passes() -> None:
         ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\n', "gone.fio: no such file"),
     ],
 )
-def test_a_plan_that_is_none_says_where(text: str, says: str) -> None:
+def test_an_error_says_where_a_toml_plan_is_wrong(text: str, message: str) -> None:
     with pytest.raises(IogaugeError) as caught:
         suite_of(written("bad.toml", text))
-    assert says in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         (PLAN.replace("norandommap = true", "rwx = 1"), "rwx"),
         (PLAN.replace('rw = "randread"', 'rw = "sideways"'), "sideways"),
@@ -324,24 +324,24 @@ def test_a_plan_that_is_none_says_where(text: str, says: str) -> None:
         (PLAN.replace("norandommap = true", 'filename = "/dev/sda"'), "/dev/sda"),
     ],
 )
-def test_a_step_that_cannot_be_is_refused_before_anything_is_made(
-    text: str, says: str, capsys: pytest.CaptureFixture[str]
+def test_an_impossible_step_is_refused_before_a_review_is_created(
+    text: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert review("--plan", written("bad.toml", text)) == 1
-    assert says in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not Path("saved").exists()
 
 
 def test_options_and_job_files_of_a_plan() -> None:
     plan = suite_of(str(EXAMPLES / "plan.toml")).plan(REQUEST)
     jobs = [workload.parse(step.job_file, source=step.id).jobs for step in plan.steps]
-    assert [[(job.name, job.numjobs, job.iodepth) for job in each] for each in jobs] == [
+    assert [[(job.name, job.numjobs, job.iodepth) for job in step_jobs] for step_jobs in jobs] == [
         [("load", 1, 1)],
         [("load", 1, 16)],
         [("load", 4, 4)],
         [("load", 1, 32)],
     ]
-    assert {job.filenames for each in jobs for job in each} == {("/dev/nvme0n1",)}
+    assert {job.filenames for step_jobs in jobs for job in step_jobs} == {("/dev/nvme0n1",)}
     assert jobs[-1][0].runtime_ns == 3 * 10**9
     assert plan.steps[0].label == "one"
     assert plan.axis.unit == "in flight"
@@ -354,7 +354,7 @@ def test_a_job_file_that_names_another_target_is_refused() -> None:
         suite.plan(REQUEST)
 
 
-def test_a_job_file_is_read_once_and_given_the_review_s_size() -> None:
+def test_a_job_file_is_read_once_and_gets_the_review_s_size() -> None:
     written("mine.fio", "[load]\nrw=randread\nruntime=1\ntime_based\n")
     suite = suite_of(written("plan.toml", 'name = "few"\n[[step]]\nat = 1\njob_file = "mine.fio"\n'))
     Path("mine.fio").unlink()
@@ -366,7 +366,7 @@ def test_a_job_file_is_read_once_and_given_the_review_s_size() -> None:
     assert job.size.size_bytes == 1 << 20
 
 
-def test_a_plan_names_targets_where_the_command_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_s_targets_are_used_if_the_command_names_none(capsys: pytest.CaptureFixture[str]) -> None:
     plan = written("few.toml", 'targets = ["model:p3700"]\n' + PLAN)
     assert main(["review", "--plan", plan, "--runtime=60ms", "--output=r", "--json"]) == 0
     assert shown(capsys)["targets"] == ["model:p3700"]
@@ -377,7 +377,7 @@ def test_a_plan_names_targets_where_the_command_does_not(capsys: pytest.CaptureF
     assert "name a TARGET" in capsys.readouterr().err
 
 
-def test_two_suites_of_one_name_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_suites_with_one_name_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(written("one.toml", PLAN), "two.toml")
     assert review("--plan", "one.toml", "--plan", "two.toml") == 2
     assert "two suites are named 'few'" in capsys.readouterr().err
@@ -397,7 +397,7 @@ def test_the_examples_run(arguments: tuple[str, str], capsys: pytest.CaptureFixt
     assert path.removeprefix("examples/") in (EXAMPLES / "README.md").read_text()
 
 
-def test_the_example_needs_only_the_package_of_suites() -> None:
+def test_the_example_imports_only_the_package_of_suites() -> None:
     tree = ast.parse((EXAMPLES / "own_suite.py").read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert modules == {"__future__", "iogauge.suites"}

@@ -1,4 +1,4 @@
-"""The suites whose loads are of iogauge's own making, and the specification's rows: plans, rules, sentences."""
+"""The suites of iogauge's own procedures, and the specification's rows: plans, rules, findings."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def modelled(path: str) -> TargetFacts:
 # --- The specification's rows
 
 
-def test_rows_are_the_guide_s() -> None:
+def test_the_rows_are_those_of_the_guide() -> None:
     steps = planned("spec").steps
-    found = [
+    rows = [
         (
             job.rw.value,
             job.bs.read.minimum_bytes,
@@ -56,7 +56,7 @@ def test_rows_are_the_guide_s() -> None:
         for job in jobs_of(step)
     ]
     none, dsync = SyncMode.NONE, SyncMode.DSYNC
-    assert found == [
+    assert rows == [
         ("randread", 4096, 8, 4, none, 600),
         ("randwrite", 4096, 8, 4, dsync, 600),
         ("randrw", 4096, 8, 4, dsync, 600),
@@ -89,7 +89,7 @@ def test_rows_are_the_guide_s() -> None:
         (9, [12, 14, 73, 12, 14, 55]),
     ],
 )
-def test_a_row_knows_what_was_published_of_it(row: int, values: list[float]) -> None:
+def test_a_row_returns_its_published_points(row: int, values: list[float]) -> None:
     suite = SUITES["spec"]
     assert [point.value for point in suite.published(planned("spec").steps[row - 1])] == values
 
@@ -99,17 +99,17 @@ def test_no_other_suite_claims_published_rows() -> None:
     assert SUITES["mixed"].published(step) == ()
 
 
-def test_spec_finds_the_highest_rate_and_what_one_request_takes(
+def test_spec_finds_the_highest_rate_and_the_latency_of_one_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = reviewed("spec", ["model:p4800x"], tmp_path / "r", capsys)
     most, widest, read, write = plan["findings"]
-    # A run of 60 ms has too few intervals to tell how sure its rate is.
+    # A run of 60 ms has too few intervals for an interval of its rate.
     assert most.endswith("IOPS (no interval), 4 KiB random reads, 8 x 4")
     assert "MB/s (no interval), 64 KiB reads" in widest
     assert read.startswith("4 KiB random reads, one at a time: ")
     assert "99 % within" in read
-    assert "99.999 %" not in read  # too few of them for that
+    assert "99.999 %" not in read  # too few requests for it
     assert write.startswith("4 KiB random writes, one at a time: ")
 
 
@@ -136,7 +136,7 @@ def test_a_commit_is_a_write_and_a_sync_or_one_durable_write() -> None:
         ("960evo-250g", "as long as a plain one (medians); a power failure may lose a plain write"),
     ],
 )
-def test_what_a_durable_write_costs(
+def test_the_cost_of_a_durable_write_is_a_finding(
     drive: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = reviewed("commit-latency", [f"model:{drive}"], tmp_path / "r", capsys)
@@ -149,11 +149,11 @@ def test_a_sync_that_takes_longer_than_a_write_is_not_called_cheap() -> None:
 
     for sync in (None, times(0.3)):
         assert "hardly longer than a plain one: the drive has no cache" in _cost(times(1.05), sync)
-    said = _cost(times(1.05), times(13))
-    assert said.startswith(
+    sentence = _cost(times(1.05), times(13))
+    assert sentence.startswith(
         "the two ways disagree about what durability costs (medians): a write with O_DSYNC"
     )
-    assert "protects" not in said
+    assert "protects" not in sentence
     assert "as long as a plain one (medians); a power failure may lose a plain write" in _cost(
         times(3), times(13)
     )
@@ -173,7 +173,7 @@ def test_a_sync_moves_no_data_and_has_no_rate_of_it(
     assert [row[2].strip() == "–" for row in rows] == [True] * 5 + [False] * 5
 
 
-def test_a_commit_is_judged_whole_and_its_parts_are_said(
+def test_a_commit_is_judged_as_one_wait_and_split_into_its_parts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = reviewed("commit-latency", ["model:960evo-250g"], tmp_path / "r", capsys)
@@ -183,16 +183,16 @@ def test_a_commit_is_judged_whole_and_its_parts_are_said(
     synced, written = exact[Direction.SYNC], exact[Direction.WRITE]
     first = plan["steps"][0]
     assert first["ios"] == synced.count
-    # One wait of both, and what lies between: a modelled thread takes next to nothing there.
-    whole = row.tallies[Direction.SYNC].exact[Kind.RESPONSE]
-    assert first["mean_ns"]["value"] == pytest.approx(whole.sum_ns / whole.count)
+    # One wait for both, and for the time between, which is nearly nothing on a modelled machine.
+    commit = row.tallies[Direction.SYNC].exact[Kind.RESPONSE]
+    assert first["mean_ns"]["value"] == pytest.approx(commit.sum_ns / commit.count)
     parts_ns = synced.sum_ns / synced.count + written.sum_ns / written.count
     assert first["mean_ns"]["value"] == pytest.approx(parts_ns, rel=0.02)
-    assert whole.max_ns < synced.max_ns + written.max_ns + 10_000
-    assert whole.max_ns >= max(synced.max_ns, written.max_ns)
+    assert commit.max_ns < synced.max_ns + written.max_ns + 10_000
+    assert commit.max_ns >= max(synced.max_ns, written.max_ns)
     assert Kind.RESPONSE not in row.tallies[Direction.WRITE].histograms
-    said = next(finding for finding in plan["findings"] if "write, then fdatasync: one log" in finding)
-    assert numbers.duration(first["mean_ns"]["value"]) in said
+    sentence = next(finding for finding in plan["findings"] if "write, then fdatasync: one log" in finding)
+    assert numbers.duration(first["mean_ns"]["value"]) in sentence
     figures = step_figures(record, (), measured_job="log", load_jobs=None, direction=Direction.WRITE)
     assert figures.mean is not None
     assert figures.mean.value == pytest.approx(written.sum_ns / written.count)
@@ -202,7 +202,7 @@ def test_a_commit_is_judged_whole_and_its_parts_are_said(
 # --- Stack overhead
 
 
-def test_layers_stand_in_their_order() -> None:
+def test_layers_are_steps_in_order() -> None:
     plan = planned("stack-overhead", layers=layers_over(BLOCK.path))
     ram, loop = layers_over(BLOCK.path)
     assert [
@@ -217,7 +217,7 @@ def test_layers_stand_in_their_order() -> None:
     assert [jobs_of(step)[0].iodepth for step in plan.steps] == [1] * 4 + [32] * 4
 
 
-def test_a_layer_that_is_missing_is_a_note() -> None:
+def test_a_note_names_a_missing_layer() -> None:
     ram, loop = layers_over(BLOCK.path)
     plan = planned("stack-overhead", layers=(replace(ram, missing="no root"), loop))
     assert "a device in memory left out: no root" in plan.notes
@@ -229,7 +229,7 @@ def test_a_layer_that_is_missing_is_a_note() -> None:
     assert plan.compared_with == (loop.path,)
 
 
-def test_layers_take_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_need_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert [layer.missing for layer in layers_of(BLOCK)] == [
         "a device in memory takes root",
@@ -237,7 +237,7 @@ def test_layers_take_root(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_a_model_stands_beside_one_that_costs_nothing() -> None:
+def test_a_model_is_compared_with_a_drive_that_costs_nothing() -> None:
     target = modelled("model:p4800x@linux-stock")
     assert layers_of(target) == ()
     plan = planned("stack-overhead", "full", target)
@@ -259,9 +259,9 @@ def estimate(low: float | None, value: float, high: float | None) -> Estimate:
     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
 
 
-def test_a_difference_has_an_interval_where_both_figures_have() -> None:
-    found = difference(estimate(96, 100, 104), estimate(57, 60, 63))
-    assert (found.value, found.low, found.high) == (40, 35, 45)
+def test_a_difference_has_an_interval_if_both_figures_have_one() -> None:
+    gap = difference(estimate(96, 100, 104), estimate(57, 60, 63))
+    assert (gap.value, gap.low, gap.high) == (40, 35, 45)
     backwards = difference(estimate(57, 60, 63), estimate(96, 100, 104))
     assert (backwards.value, backwards.low, backwards.high) == (-40, -45, -35)
     assert difference(estimate(None, 100, 104), estimate(57, 60, 63)).low is None
@@ -279,7 +279,7 @@ def test_a_load_lasts_as_long_as_a_credit_may(pace: Pace, seconds: int) -> None:
     assert all(not job.rw.writes for step in plan.steps for job in jobs_of(step))
 
 
-def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fall_is_reported_with_its_second(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite = SUITES["burst-credit"]
     reviewed("burst-credit", ["model:p4800x"], tmp_path / "r", capsys, "--runtime=1s")
     review = Review.open(tmp_path / "r")
@@ -344,7 +344,7 @@ def test_reviews_by_these_suites_are_reported(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.slow
 def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each sentence is about one place of the axis, however often that was measured."""
+    """Each finding is about one position, however many repeats it has."""
     several = {
         suite: reviewed(
             suite, ["model:p4800x", "model:ram@anandtech-linux"], tmp_path / suite, capsys, "--repeats=2"
@@ -355,7 +355,7 @@ def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[
     overhead = several["stack-overhead"]["findings"]
     assert len(overhead) == 2
     assert all("the target takes" in finding for finding in overhead)
-    # In flight by 32, one thread's system calls take longer than the drive.
+    # At depth 32, one thread's system calls take longer than the drive.
     assert ["more than" in finding for finding in overhead] == [True, False]
     assert [" (repeat 2): " in finding for finding in several["burst-credit"]["findings"]] == [
         False,
@@ -364,20 +364,22 @@ def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[
         True,
     ]
     assert len(several["tenants"]["findings"]) == 2
-    places = [(step["series"], step["at"]) for step in several["tenants"]["steps"]]
-    assert len(set(places)) == len(places)
+    positions = [(step["series"], step["at"]) for step in several["tenants"]["steps"]]
+    assert len(set(positions)) == len(positions)
     assert {step["runs"] for step in several["tenants"]["steps"]} <= {1, 2}
     assert sum(step["runs"] == 2 for step in several["tenants"]["steps"]) >= 10
 
 
-def test_a_layer_that_is_in_use_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layer_in_use_is_kept_for_the_next_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     for name in ("_RUN", "_CONTROL", "_BLOCK"):
         (tmp_path / name).mkdir()
         monkeypatch.setattr(layers, name, tmp_path / name)
     monkeypatch.setattr(layers, "_PATIENCE_S", 0)
     device = tmp_path / "_BLOCK" / "zram7"
-    (device / "reset").mkdir(parents=True)  # It cannot be written to, as where somebody has the device open.
+    (device / "reset").mkdir(
+        parents=True
+    )  # A directory fails to be written, like the reset of an open device.
     (device / "diskseq").write_text("5")
     ram, _ = layers_over("/dev/sda")
     link = Path(ram.path)

@@ -1,4 +1,4 @@
-"""Bringing drives into a state before they are measured: what is done to which, and that all else waits for it."""
+"""Preparation of drives: its steps by state and media, and that everything else waits for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLASH = builders.target(
 
 
 def prepared(state: State, **facts: object) -> tuple[tuple[StepPlan, ...], tuple[str, ...]]:
-    """The steps and notes of a drive's preparation."""
+    """Return the steps and notes of a drive's preparation."""
     target = FLASH.model_copy(update=facts)
     plan = suite_of("precondition").plan(SuiteRequest(targets=(target,), pace="full", state=state))
     assert plan.prepares
@@ -35,12 +35,12 @@ def test_flash_is_purged_filled_twice_and_written_at_random() -> None:
     steps, _ = prepared("preconditioned")
     assert [step.label for step in steps] == ["filling it twice", *(f"round {n}" for n in range(1, 6))]
     assert [step.purge for step in steps] == [True] + [False] * 5
-    # All of it at every pace: other suites use all of it.
+    # All of the drive at every pace, since other suites use all of it.
     assert not any("size=" in step.job_file for step in steps)
     assert "rw=randwrite" in steps[1].job_file
 
 
-def test_fresh_is_a_purge_and_nothing_is_written() -> None:
+def test_fresh_is_a_purge_without_writes() -> None:
     (step,), _ = prepared("fresh")
     assert step.purge
     assert not step.judged
@@ -48,7 +48,7 @@ def test_fresh_is_a_purge_and_nothing_is_written() -> None:
     assert "number_ios=1" in step.job_file
 
 
-def test_what_has_no_such_state_is_not_written_and_what_is_unknown_is_said() -> None:
+def test_only_flash_and_unknown_media_are_written() -> None:
     steps, notes = prepared("preconditioned", model="INTEL SSDPED1K375GA")
     assert steps == ()
     assert any("for three hours before a test" in note and "cannot tell" in note for note in notes)
@@ -69,15 +69,13 @@ def test_what_has_no_such_state_is_not_written_and_what_is_unknown_is_said() -> 
         ({"model": "INTEL SSDPEKNW512G8", "rotational": False}, "flash"),
         ({"model": "Samsung SSD 960 EVO 250GB", "rotational": False}, "flash"),
         ({"model": "WDC WD40EFRX", "rotational": True}, "disk"),
-        # A virtual disk: what it says of spinning is what somebody set up.
+        # A virtual disk: its rotational flag is only a setting.
         ({"model": None, "rotational": True}, None),
         ({"model": None, "rotational": False, "device": "zram0"}, "memory"),
         ({"model": "Something", "rotational": None}, None),
     ],
 )
-def test_what_stores_the_data_is_known_by_name_or_not_at_all(
-    facts: dict[str, Any], media: str | None
-) -> None:
+def test_media_are_known_by_the_drive_s_name(facts: dict[str, Any], media: str | None) -> None:
     assert media_of(FLASH.model_copy(update=facts)) == media
 
 
@@ -95,16 +93,16 @@ def begun(path: Path, *targets: TargetFacts) -> Review:
     return Review.create(path, manifest)
 
 
-def test_it_comes_before_searches_and_before_each_block(tmp_path: Path) -> None:
+def test_preparation_comes_before_searches_and_before_each_block(tmp_path: Path) -> None:
     review, order, purged = begun(tmp_path / "r", FLASH), [], []
 
-    def run(job_file: JobFile, **given: Any) -> RunRecord:
+    def run(job_file: JobFile, **options: Any) -> RunRecord:
         order.append(job_file.source)
         if job_file.source.startswith("precondition"):
             return builders.record([builders.row("look", {})], jobs=job_file)
-        record, intervals = builders.pressed_run(job_file, seed=given["seed"])
+        record, intervals = builders.pressed_run(job_file, seed=options["seed"])
         for interval in intervals:
-            given["on_interval"](interval)
+            options["on_interval"](interval)
         return record
 
     failed = run_review(
@@ -121,25 +119,25 @@ def test_it_comes_before_searches_and_before_each_block(tmp_path: Path) -> None:
     assert purged == [(FLASH.path, []), (FLASH.path, order[:again])]
 
 
-def test_nothing_is_measured_on_a_drive_that_could_not_be_prepared(tmp_path: Path) -> None:
+def test_a_drive_whose_preparation_failed_is_not_measured(tmp_path: Path) -> None:
     other = FLASH.model_copy(update={"path": "/dev/nvme1n1"})
     review, ran = begun(tmp_path / "r", FLASH, other), []
 
-    def run(job_file: JobFile, **given: Any) -> RunRecord:
+    def run(job_file: JobFile, **options: Any) -> RunRecord:
         ran.append(job_file.source)
         if job_file.source == "precondition.t1.purge":
             raise IogaugeError("it broke")
         if job_file.source.startswith("precondition"):
             return builders.record([builders.row("look", {})], jobs=job_file)
-        record, intervals = builders.pressed_run(job_file, seed=given["seed"])
+        record, intervals = builders.pressed_run(job_file, seed=options["seed"])
         for interval in intervals:
-            given["on_interval"](interval)
+            options["on_interval"](interval)
         return record
 
     failed = run_review(review, suite_of, execute=run, watcher=Quiet(), purge=lambda _path, **_: None)
-    assert [each.step_id for each in failed] == ["precondition.t1.purge"]
+    assert [failure.step_id for failure in failed] == ["precondition.t1.purge"]
     assert ran.count("precondition.t1.purge") == 1
-    # Without its search there are no steps, in the second block neither, though it was prepared for that.
+    # Without its search there are no steps, not even in the second block, which was prepared.
     assert "precondition.t1.purge.r2" in ran
     assert not any(name.startswith("write-pressure.t1") for name in ran)
     assert any(name.startswith("write-pressure.t2.pressure") for name in ran)
@@ -181,6 +179,6 @@ def test_a_file_is_preconditioned_before_it_is_measured(
         ("SuperCorp MRX", "flash"),
     ],
 )
-def test_what_stands_between_hides_what_stores_the_data(model: str, media: str | None) -> None:
+def test_a_layer_between_hides_the_media(model: str, media: str | None) -> None:
     facts = builders.target("/dev/sda", kind="block", rotational=False, model=model)
     assert media_of(facts) == media

@@ -1,4 +1,4 @@
-"""SNIA's performance tests: planned as specified, steady by its criteria, and whole reviews by them."""
+"""SNIA's performance tests: their plans, the criteria of steady state, and complete reviews."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def jobs(step: StepPlan) -> list[Job]:
 
 
 def reviewed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """What a review says of its last plan, in JSON."""
+    """Run a review and return its last plan's JSON."""
     capsys.readouterr()
     assert main(["review", *arguments, "--seed=1", "--json"]) == 0
     plan: dict[str, Any] = json.loads(capsys.readouterr().out)["plans"][-1]
@@ -60,7 +60,7 @@ def reviewed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, A
 
 
 @pytest.mark.parametrize("suite", ROUNDS)
-def test_a_purge_comes_first_and_all_is_written_twice_in_order(suite: str) -> None:
+def test_a_test_starts_with_a_purge_and_two_sequential_fills(suite: str) -> None:
     plan = planned(suite)
     fill, *rounds = plan.steps
     assert fill.purge
@@ -76,21 +76,21 @@ def test_a_purge_comes_first_and_all_is_written_twice_in_order(suite: str) -> No
 
 
 def test_iops_has_56_cells_of_a_minute_in_the_order_of_the_specification() -> None:
-    found = jobs(planned("pts-iops").steps[1])
-    assert [job.rwmix_read_percent for job in found[::8]] == [100, 95, 65, 50, 35, 5, 0]
-    sizes = [job.bs.read.minimum_bytes for job in found[:8]]
+    cells = jobs(planned("pts-iops").steps[1])
+    assert [job.rwmix_read_percent for job in cells[::8]] == [100, 95, 65, 50, 35, 5, 0]
+    sizes = [job.bs.read.minimum_bytes for job in cells[:8]]
     assert sizes == [1024 * KIB, 128 * KIB, 64 * KIB, 32 * KIB, 16 * KIB, 8 * KIB, 4 * KIB, 512]
-    assert len(found) == 56
-    assert all((job.numjobs, job.iodepth, job.stonewall) == (4, 32, True) for job in found)
-    assert sum(job.runtime_ns for job in found) == 56 * MINUTE
-    (tracked,) = [job for job in found if job.name == TRACKED]
+    assert len(cells) == 56
+    assert all((job.numjobs, job.iodepth, job.stonewall) == (4, 32, True) for job in cells)
+    assert sum(job.runtime_ns for job in cells) == 56 * MINUTE
+    (tracked,) = [job for job in cells if job.name == TRACKED]
     assert (tracked.rwmix_read_percent, tracked.bs.write.minimum_bytes) == (0, 4 * KIB)
 
 
-def test_latency_is_alone_and_throughput_in_order() -> None:
-    found = jobs(planned("pts-latency").steps[1])
-    assert len(found) == 9
-    assert all((job.numjobs, job.iodepth) == (1, 1) for job in found)
+def test_latency_is_one_request_at_a_time_and_throughput_sequential() -> None:
+    cells = jobs(planned("pts-latency").steps[1])
+    assert len(cells) == 9
+    assert all((job.numjobs, job.iodepth) == (1, 1) for job in cells)
     first, *_ = rounds = [jobs(step) for step in planned("pts-throughput").steps[1:]]
     assert [(job.rw, job.bs.read.minimum_bytes, job.iodepth) for job in first] == [
         ("read", 128 * KIB, 32),
@@ -118,10 +118,10 @@ def _split(job: Job) -> Any:
     return job.bs.read.split
 
 
-def test_the_long_ones_are_one_run() -> None:
+def test_long_tests_are_one_run() -> None:
     (saturation,) = planned("pts-write-saturation").steps
     tracked, latency = jobs(saturation)
-    # Four threads write as much as the drive holds each: four times its capacity.
+    # Four threads each write the drive's capacity once.
     assert (tracked.numjobs, tracked.time_based, tracked.io_size) == (4, False, None)
     assert (tracked.runtime_ns, latency.runtime_ns) == (24 * 60 * MINUTE, 20 * MINUTE)
     (parts,) = planned("pts-cross-stimulus").steps
@@ -134,7 +134,7 @@ def test_the_long_ones_are_one_run() -> None:
     assert parts.purge
 
 
-def test_what_the_blocks_of_a_drive_do_not_allow_is_left_out_and_said() -> None:
+def test_sizes_that_a_drive_s_blocks_do_not_allow_are_left_out_with_a_note() -> None:
     for suite in ("pts-iops", "pts-latency", "pts-composite"):
         plan = planned(suite, logical_block_bytes=4096)
         cells = jobs(plan.steps[1])
@@ -146,7 +146,7 @@ def test_what_the_blocks_of_a_drive_do_not_allow_is_left_out_and_said() -> None:
 
 
 @pytest.mark.parametrize("suite", [name for name in SUITES if name.startswith("pts-")])
-def test_what_is_shortened_is_said_and_uses_a_part_of_a_drive(suite: str) -> None:
+def test_a_shortened_test_has_notes_and_uses_a_part_of_the_drive(suite: str) -> None:
     assert not any("Shortened" in note or "Only" in note for note in planned(suite).notes)
     quick = planned(suite, "quick")
     assert any("Shortened" in note for note in quick.notes)
@@ -220,9 +220,7 @@ def test_writes_fall_from_fresh_to_steady_in_one_run(
 
 
 @pytest.mark.slow
-def test_composite_looks_at_latencies_where_it_is_steady(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_composite_measures_latencies_once_steady(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = reviewed(
         capsys, "model:p4800x", "--suite=pts-composite", "--runtime=10ms", f"--output={tmp_path}/r"
     )
@@ -252,7 +250,7 @@ def test_recovery_and_cross_stimulus_conclude_from_their_parts(
 
 @pytest.fixture(scope="module")
 def on_a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A quick review of a small file, complete."""
+    """Return a complete quick review of a small file."""
     folder = tmp_path_factory.mktemp("file")
     arguments = [str(folder / "f.bin"), "--size=16m", "--suite=pts-latency", "--runtime=20ms", "--seed=1"]
     assert main(["review", *arguments, f"--output={folder}/r"]) == 0
@@ -279,7 +277,7 @@ def test_a_file_is_purged_filled_and_measured_until_steady(on_a_file: Path) -> N
     assert (low + high) / 2 == pytest.approx(course.mean)
 
 
-def test_what_was_interrupted_starts_again_with_its_purge(on_a_file: Path) -> None:
+def test_an_interrupted_test_starts_again_with_its_purge(on_a_file: Path) -> None:
     review, _ = judged(on_a_file)
     with review.lock():
         review.discard(review.manifest.steps[3].id)
@@ -289,7 +287,7 @@ def test_what_was_interrupted_starts_again_with_its_purge(on_a_file: Path) -> No
     assert all(again.record(step).started_at > at for step, at in began.items())
 
 
-def test_judging_needs_no_more_than_what_is_complete(on_a_file: Path) -> None:
+def test_judging_needs_only_the_complete_steps(on_a_file: Path) -> None:
     review, _ = judged(on_a_file)
     with review.lock():
         for step in review.manifest.steps[3:]:

@@ -1,4 +1,4 @@
-"""The suites of the reviews of 2017: what they plan, what they conclude, and whole reviews of drive models by them."""
+"""The suites of the reviews of 2017: their plans, their findings, and complete reviews of drive models."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def planned(suite: str, pace: Pace = "full", **more: int) -> SuitePlan:
 
 
 def jobs(step: StepPlan) -> dict[str, Job]:
-    """The step's jobs by name, as the parser of every other job file reads them."""
+    """Return the step's jobs by name, parsed like any job file."""
     return {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}
 
 
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("pace", ["quick", "full"])
-def test_every_step_is_a_job_file_with_the_job_that_is_judged(suite: str, pace: Pace) -> None:
+def test_every_step_is_a_job_file_with_the_measured_job(suite: str, pace: Pace) -> None:
     plan = planned(suite, pace)
     steps = [*plan.steps, *([plan.search] if plan.search else [])]
     assert steps
     assert len({step.id for step in steps}) == len(steps)
     for step in steps:
         assert plan.measured_job in jobs(step) or not step.judged
-        # What only brings a drive into a state may end by its work.
+        # A step that only prepares a drive may end by its amount of work.
         assert all(job.direct and (job.runtime_ns or not step.judged) for job in jobs(step).values())
 
 
@@ -68,8 +68,8 @@ def test_mixed_goes_from_reads_to_writes_with_sixteen_in_flight() -> None:
 
 def test_queue_depth_is_one_thread_and_reads_come_first() -> None:
     steps = planned("queue-depth").steps
-    found = [(jobs(step)["load"].rw.value, jobs(step)["load"].bs.read.minimum_bytes) for step in steps]
-    assert list(dict.fromkeys(found)) == [
+    loads = [(jobs(step)["load"].rw.value, jobs(step)["load"].bs.read.minimum_bytes) for step in steps]
+    assert list(dict.fromkeys(loads)) == [
         ("randread", 4096),
         ("read", 131_072),
         ("randwrite", 4096),
@@ -81,11 +81,11 @@ def test_queue_depth_is_one_thread_and_reads_come_first() -> None:
     assert {step.at for step in steps if step.series == "4 KiB random reads"} >= {1, 2, 4, 8, 16, 32, 64}
 
 
-def test_writers_come_in_until_there_must_be_too_many() -> None:
+def test_a_climb_ends_beyond_the_search_s_rate() -> None:
     plan = planned("reader-under-writers")
     assert plan.search is not None
     searched = jobs(plan.search)
-    # One alone, and then many that nothing limits.
+    # One writer alone, and then many without a limit.
     assert searched["writer"].stonewall
     assert all(searched[name].rate_Bps.write == 0 for name in ("alone", "writer"))
     for limit_Bps, alone_Bps in ((2.03e9, 400e6), (620e6, 90e6), (30e6, 20e6), (1e6, 3e5), (900.0, 700.0)):
@@ -104,14 +104,14 @@ def test_writers_come_in_until_there_must_be_too_many() -> None:
 
 
 def pressed(takes_Bps: float, alone_Bps: float = 400e6) -> Callable[..., RunRecord]:
-    """Return what runs job files on a made-up drive that takes so much of writes, and so much of each writer."""
+    """Return a function that runs job files on a made-up drive with a limit for all writes and one for each writer."""
 
     def run(job_file: JobFile, **_: object) -> RunRecord:
         rows = []
         for index, job in enumerate(job_file.jobs):
             (direction,) = job.rw.directions
-            asked_Bps = job.numjobs * min(job.rate_Bps.write or 10**12, alone_Bps)
-            got_Bps = {"alone": alone_Bps, "writer": min(asked_Bps, takes_Bps)}.get(job.name, 40e6)
+            requested_Bps = job.numjobs * min(job.rate_Bps.write or 10**12, alone_Bps)
+            got_Bps = {"alone": alone_Bps, "writer": min(requested_Bps, takes_Bps)}.get(job.name, 40e6)
             done = builders.tally({100_000: int(3 * got_Bps / 4096)}, block_bytes=4096)
             rows.append(builders.row(job.name, {direction: done}, index=index))
         return builders.record(rows, jobs=job_file)
@@ -128,9 +128,9 @@ def climbed(
     disturbed_MBps: int = 0,
     pace: Pace = "quick",
 ) -> tuple[list[float], list[str]]:
-    """Return the pressures that were tried, MB/s, and what was found, where the search saw what is not so.
+    """Return the requested write rates, MB/s, and the findings, after a search that may have misjudged the drive.
 
-    ``disturbed_MBps``: in this step the drive takes a tenth less than it is asked for.
+    ``disturbed_MBps``: in this step the drive takes a tenth less than writers request.
     """
     suite = SUITES["reader-under-writers"]
     manifest = new_manifest(
@@ -138,11 +138,11 @@ def climbed(
     )
     review = Review.create(path, manifest)
 
-    def run(job_file: JobFile, **given: object) -> RunRecord:
+    def run(job_file: JobFile, **options: object) -> RunRecord:
         searches = job_file.source.endswith(".search")
         if disturbed_MBps and job_file.source.endswith(f".writers-{disturbed_MBps // 100}"):
-            return pressed(0.9e6 * disturbed_MBps)(job_file, **given)
-        return pressed(searched_Bps if searches else takes_Bps, alone_Bps)(job_file, **given)
+            return pressed(0.9e6 * disturbed_MBps)(job_file, **options)
+        return pressed(searched_Bps if searches else takes_Bps, alone_Bps)(job_file, **options)
 
     assert run_review(review, lambda _: suite, execute=run, watcher=Quiet()) == ()
     (plan,) = review.manifest.plans
@@ -150,23 +150,23 @@ def climbed(
 
 
 @pytest.mark.parametrize(
-    ("searched_Bps", "takes_Bps", "last", "says"),
+    ("searched_Bps", "takes_Bps", "last", "message"),
     [
         (620e6, 620e6, 800, "the drive keeps up with 600.0 MB/s"),
-        # It took more while it was searched than it does for longer.
+        # It takes less in the steps than in the search.
         (620e6, 250e6, 400, "the drive keeps up with 200.0 MB/s"),
-        # It takes more than the search saw.
+        # It takes more in the steps than in the search.
         (620e6, 950e6, 1100, "the drive keeps up with 900.0 MB/s"),
         (620e6, 9e9, 1400, "the drive was not saturated: its write rate still rose in the last step"),
         (620e6, 90e6, 300, "the drive cannot keep up with even the fewest writers tried"),
     ],
 )
-def test_writers_come_in_until_the_drive_does_not_keep_up(
-    tmp_path: Path, searched_Bps: float, takes_Bps: float, last: float, says: str
+def test_writers_join_until_the_drive_is_saturated(
+    tmp_path: Path, searched_Bps: float, takes_Bps: float, last: float, message: str
 ) -> None:
-    tried, found = climbed(tmp_path / "r", searched_Bps=searched_Bps, takes_Bps=takes_Bps)
-    assert tried == [100 * step for step in range(round(last / 100) + 1)]
-    assert any(each.startswith(says) for each in found)
+    rates, findings = climbed(tmp_path / "r", searched_Bps=searched_Bps, takes_Bps=takes_Bps)
+    assert rates == [100 * step for step in range(round(last / 100) + 1)]
+    assert any(finding.startswith(message) for finding in findings)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_writers_come_in_until_the_drive_does_not_keep_up(
             "cannot keep up",
             "the drive is saturated when writers request 200.0 MB/s: it takes 30.00 MB/s",
         ),
-        # No writer gets what it asks for, and yet the drive takes more of more writers.
+        # No writer gets its requested rate, yet more writers add to the total.
         (
             300e6,
             60e6,
@@ -196,25 +196,25 @@ def test_writers_come_in_until_the_drive_does_not_keep_up(
         ),
     ],
 )
-def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
+def test_at_full_pace_writers_of_100_MBps_join_on_any_drive(
     tmp_path: Path, takes_Bps: float, alone_Bps: float, last: int, keeps_up: str, saturated: str
 ) -> None:
-    tried, found = climbed(
+    rates, findings = climbed(
         tmp_path / "r", searched_Bps=takes_Bps, takes_Bps=takes_Bps, alone_Bps=alone_Bps, pace="full"
     )
-    assert tried == [100 * writers for writers in range(last // 100 + 1)]
-    assert found[0].startswith(f"the drive {keeps_up}")
-    assert found[1].startswith(saturated)
-    assert "writes then slow reads" in found[1]
+    assert rates == [100 * writers for writers in range(last // 100 + 1)]
+    assert findings[0].startswith(f"the drive {keeps_up}")
+    assert findings[1].startswith(saturated)
+    assert "writes then slow reads" in findings[1]
 
 
-def test_full_pace_has_no_ramp_that_its_source_has_not() -> None:
+def test_full_pace_has_a_ramp_only_if_its_source_has_one() -> None:
     for suite in SUITES.values():
-        # DiskSpd warms up for 5 s where it is not told otherwise, as the guide does not.
+        # DiskSpd warms up for 5 s by default, which the guide keeps.
         assert type(suite).RAMP_NS["full"] == (5 * 10**9 if suite.NAME == "spec" else 0)
 
 
-def test_one_request_at_a_time_is_one_load_however_it_is_asked_for() -> None:
+def test_loads_are_those_of_the_guide_s_diskspd_commands() -> None:
     rows = {step.id: jobs(step)["load"] for step in planned("spec").steps}
     for key, row in (
         ("randread-4k", "-b4k -r -w0 -o4 -t8"),
@@ -224,56 +224,56 @@ def test_one_request_at_a_time_is_one_load_however_it_is_asked_for() -> None:
     ):
         words = f"diskspd -d600 -h -L {row} /dev/nvme0n1".split()
         (theirs,) = diskspd_jobs.job_file(arguments.read(words), source="row").jobs
-        # What only concerns the reporting, what is written, and the seed differ.
+        # These options affect only the reporting, the data written and the seed.
         besides = {"name", "group_reporting", "percentile_list", "refill_buffers", "randrepeat"}
         assert rows[key].model_dump(exclude=besides) == theirs.model_dump(exclude=besides)
     assert any("the bytes 0 to 255 over and over" in note for note in planned("spec").notes)
 
 
-def test_a_step_that_was_disturbed_ends_nothing(tmp_path: Path) -> None:
-    tried, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=620e6, disturbed_MBps=300)
-    assert tried == [100 * step for step in range(9)]
-    assert found[0].startswith("the drive keeps up with 600.0 MB/s")
+def test_one_disturbed_step_does_not_end_the_climb(tmp_path: Path) -> None:
+    rates, findings = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=620e6, disturbed_MBps=300)
+    assert rates == [100 * step for step in range(9)]
+    assert findings[0].startswith("the drive keeps up with 600.0 MB/s")
 
 
-def test_a_drive_that_is_saturated_in_the_last_step_alone_is_said_to_be(tmp_path: Path) -> None:
-    # At full pace 14 writers are the last that are tried, and the drive takes as much as 13 ask for.
-    _, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=1.3e9, pace="full")
-    assert found[0].startswith("the drive keeps up with 1,300 MB/s")
-    assert found[1] == (
+def test_saturation_in_the_last_step_alone_is_a_finding(tmp_path: Path) -> None:
+    # At full pace the climb ends at 14 writers, and the drive takes as much as 13 request.
+    _, findings = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=1.3e9, pace="full")
+    assert findings[0].startswith("the drive keeps up with 1,300 MB/s")
+    assert findings[1] == (
         "the drive is saturated only in the last step: writers request 1,400 MB/s, and it takes 1,300 MB/s (no "
         "interval); one step does not show its limit"
     )
 
 
-def test_no_ramp_is_longer_than_what_it_comes_before() -> None:
+def test_no_ramp_is_longer_than_the_measured_part() -> None:
     assert planned("mixed", "quick").ramp_ns == 500_000_000
     short = planned("mixed", "quick", runtime_ns=20_000_000)
     assert (short.ramp_ns, short.runtime_ns) == (20_000_000, 20_000_000)
     assert {job.ramp_time_ns for step in short.steps for job in jobs(step).values()} == {20_000_000}
 
 
-def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:
+def test_a_knee_is_the_first_position_with_nearly_the_highest_rate() -> None:
     assert knee({1: 100.0, 2: 190.0, 4: 237.0, 8: 238.0, 16: 250.0}) == 8
     assert knee({4: 250.0, 1: 249.0}) == 1
     assert knee({1: 100.0}) is None
     assert knee({1: 0.0, 2: 0.0}) is None
 
 
-def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
+def test_requests_that_the_target_s_blocks_do_not_allow_are_left_out_with_a_note() -> None:
     target = builders.target("/dev/nvme0n1", kind="block").model_copy(update={"logical_block_bytes": 4096})
     plan = SUITES["transfer-size"].plan(SuiteRequest(targets=(target,), pace="full"))
     assert min(step.at for step in plan.steps) == 4
     assert all(job.offset.size_bytes == 0 for step in plan.steps for job in jobs(step).values())
     assert any("smaller requests and shifts are left out" in note for note in plan.notes)
-    whole = planned("transfer-size")
-    assert {step.at for step in whole.steps} == {0.5 * 2**doubling for doubling in range(12)}
-    shifts = {job.offset.size_bytes for step in whole.steps for job in jobs(step).values()}
+    plan = planned("transfer-size")
+    assert {step.at for step in plan.steps} == {0.5 * 2**doubling for doubling in range(12)}
+    shifts = {job.offset.size_bytes for step in plan.steps for job in jobs(step).values()}
     assert shifts == {0, 512, 2048}
 
 
 @pytest.mark.slow
-def test_what_a_shift_costs_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_of_a_shift_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["review", "model:p4800x", "--suite=transfer-size", "--runtime=20ms", "--seed=1"]
     assert main([*arguments, f"--output={tmp_path}/sizes"]) == 0
     findings = shown(tmp_path / "sizes", capsys)["findings"]
@@ -287,10 +287,10 @@ def test_what_a_shift_costs_is_found(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A short review by each suite, of the two drives that everybody compares."""
+    """Return short reviews by each suite of two drives."""
     place = tmp_path_factory.mktemp("reviews")
     for suite in SWEEPS:
-        # Whether a drive keeps up is seen over a while.
+        # Whether a drive keeps up takes a longer run to see.
         runtime = "200ms" if suite == "reader-under-writers" else "50ms"
         for drive in ("p4800x", "p3700"):
             arguments = ["review", f"model:{drive}", "--suite", suite, f"--runtime={runtime}", "--seed=1"]
@@ -301,9 +301,9 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown(review: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     capsys.readouterr()
     assert main(["review", "--resume", str(review), "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["plans"]
-    assert isinstance(found, dict)
-    return found
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert isinstance(plan, dict)
+    return plan
 
 
 def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,21 +313,21 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
     assert isinstance(optane, list)
     assert isinstance(flash, list)
     depths = []
-    for found in (optane[0], flash[0]):
-        # Runs of few intervals have no interval of their own.
+    for finding in (optane[0], flash[0]):
+        # Runs with few intervals have no confidence interval.
         begins = r"4 KiB random reads: [\d,.]+ MB/s \((?:no interval|.* to .*)\) at most; "
         share = r"(?:: (?P<percent>[\d.]+) % \((?:no interval|[\d.]+ to [\d.]+ %)\))?"
         knee_at = re.fullmatch(
-            rf"{begins}depth (?P<depth>\d+) is the smallest that reaches 95 % of that{share}", found
+            rf"{begins}depth (?P<depth>\d+) is the smallest that reaches 95 % of that{share}", finding
         )
-        assert knee_at, found
+        assert knee_at, finding
         depths.append(int(knee_at["depth"]))
-        # The deepest is all of what there is, and says no share.
-        assert (knee_at["percent"] is None) == (depths[-1] == 64), found
-        assert 95 <= float(knee_at["percent"] or 100) <= 100, found
+        # The deepest step has the highest rate itself, so it has no share.
+        assert (knee_at["percent"] is None) == (depths[-1] == 64), finding
+        assert 95 <= float(knee_at["percent"] or 100) <= 100, finding
     assert 4 <= depths[0] <= 6
     assert depths[1] > 32
-    assert [each.split(":")[0] for each in optane] == [
+    assert [finding.split(":")[0] for finding in optane] == [
         "4 KiB random reads",
         "128 KiB sequential reads",
         "4 KiB random writes",
@@ -358,7 +358,7 @@ def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
 
 
 @pytest.mark.parametrize("suite", SWEEPS)
-def test_two_drives_are_one_report(suite: str, reviews: Path, tmp_path: Path) -> None:
+def test_two_drives_share_a_report(suite: str, reviews: Path, tmp_path: Path) -> None:
     both = [reviews / f"{suite}-{drive}" for drive in ("p4800x", "p3700")]
     report = Report.of(both, conclude=lambda _: Conclusions(("it is so",)))
     page = render.page(report)
@@ -385,7 +385,7 @@ def test_directions_of_a_mix_are_judged_together(reviews: Path, capsys: pytest.C
 
 @pytest.mark.slow
 def test_findings_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a suite says of several runs says how sure it is, and the value lies within."""
+    """Findings of several runs have intervals that contain their values."""
     arguments = [
         "review",
         "model:p3700",
@@ -398,9 +398,9 @@ def test_findings_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert main(["show", f"{tmp_path}/r", "--json"]) == 0
     plans = json.loads(capsys.readouterr().out)["plans"]
-    said = [finding for plan in plans for finding in plan["findings"]]
-    assert len(said) >= 8
-    for finding in said:
+    findings = [finding for plan in plans for finding in plan["findings"]]
+    assert len(findings) >= 8
+    for finding in findings:
         ranges = re.findall(r"([\d.,]+) [^\d(]+ \(([\d.,]+)(?: \S+)? to ([\d.,]+)", finding)
         assert ranges, finding
         for texts in ranges:

@@ -26,7 +26,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 80))
-def test_the_search_for_how_many_fit_ends_at_the_truth(truth: int) -> None:
+def test_the_search_finds_the_number_that_fits(truth: int) -> None:
     fits = {many: many <= truth for many in FIRST}
     tried = 0
     while (many := next_number(fits)) is not None:
@@ -38,24 +38,24 @@ def test_the_search_for_how_many_fit_ends_at_the_truth(truth: int) -> None:
 
 
 @pytest.mark.parametrize("bad", ["tenants.clones-4", "tenants.boots-4"])
-def test_booting_starts_again_with_the_cloning_before_it(
+def test_an_interrupted_phase_runs_again_with_its_other_phase(
     bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
     review = Review.open(tmp_path / "r")
-    whole = {step: review.record(step).started_at for step in review.completed()}
+    before = {step: review.record(step).started_at for step in review.completed()}
     review.discard(bad)
     assert main(["review", "--resume", str(tmp_path / "r")]) == 0
     again = Review.open(tmp_path / "r")
-    anew = {step for step in again.completed() if again.record(step).started_at != whole.get(step)}
+    anew = {step for step in again.completed() if again.record(step).started_at != before.get(step)}
     assert anew == {"tenants.clones-4", "tenants.boots-4"}
 
 
-def test_nothing_is_tried_where_the_tenant_was_not_alone_first() -> None:
+def test_no_number_is_tried_before_the_tenant_alone() -> None:
     assert next_number({}) is None
 
 
-def test_tenants_have_parts_of_their_own() -> None:
+def test_tenants_do_not_share_parts_of_the_drive() -> None:
     suite = SUITES["tenants"]
     plan = planned("tenants", size_bytes=16 << 20)
     assert plan.search is not None
@@ -64,7 +64,7 @@ def test_tenants_have_parts_of_their_own() -> None:
         suite.plan(SuiteRequest(targets=(BLOCK,), pace="quick", size_bytes=15 << 20))
 
 
-def test_a_response_counts_what_a_request_waited_before_it_could_start(
+def test_a_response_includes_the_wait_before_submission(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
@@ -81,7 +81,7 @@ def test_a_response_counts_what_a_request_waited_before_it_could_start(
             assert tenant.size.size_bytes <= other.offset.size_bytes
             end = other.offset.size_bytes + 64 * other.size.size_bytes
             assert end <= review.manifest.targets[0].size_bytes
-    # They boot right after they cloned, and the second goes with the first.
+    # Booting follows cloning by the same others, in one state group.
     assert len(saved.steps) > 10
     for first, second in zip(saved.steps[::2], saved.steps[1::2], strict=True):
         assert first.at == second.at
@@ -108,7 +108,7 @@ def test_a_response_counts_what_a_request_waited_before_it_could_start(
             if step["series"] == series
         }
         fit = max((at for at, high in highest.items() if at and high and high < limit[series]), default=0)
-        # Of a run of 60 ms, p99.9 has hardly ever an upper bound.
+        # In a run of 60 ms, p99.9 rarely has an upper bound.
         assert finding.startswith(
             (f"{fit:g} {kind} fit", f"all {fit:g}")
             if fit
@@ -122,15 +122,15 @@ def tail(low_us: float | None, value_us: float, high_us: float | None) -> Estima
     return Estimate(1e3 * value_us, low, high, supported=True, needed=10_000, count=20_000, dependence=True)
 
 
-def test_a_tenant_that_falls_behind_has_no_room() -> None:
-    """Its queue grows all the time, so that no second is like another: the interval is open, the answer is not."""
+def test_others_do_not_fit_if_the_tenant_falls_behind() -> None:
+    """The tenant's queue grows all the time, so the interval is open, but the finding is not."""
     tails = {0: tail(90, 100, 110), 1: tail(700, 800, 900), 2: open_estimate(4e8, count=20_000)}
-    says = how_many_fit(NEIGHBOURS[0], tails, behind={2})
-    assert says.startswith("1 image clone fits, 2 do not: ")
+    message = how_many_fit(NEIGHBOURS[0], tails, behind={2})
+    assert message.startswith("1 image clone fits, 2 do not: ")
 
 
 @pytest.mark.parametrize(
-    ("tails", "says"),
+    ("tails", "message"),
     [
         (
             {4: tail(700, 800, 900), 5: tail(900, 950, 1100), 6: tail(1100, 1200, 1300)},
@@ -152,17 +152,17 @@ def test_a_tenant_that_falls_behind_has_no_room() -> None:
             {1: tail(900, 1200, 1300), 2: tail(1100, 1200, 1300)},
             "2 image clones do not fit; these runs cannot tell whether 1 does: ",
         ),
-        # Of few requests, and of a run that is too short for its dependence.
+        # Too few requests, and a run that is too short for its dependence.
         ({1: tail(500, 600, None)}, "these runs cannot tell how many image clones fit: "),
         ({1: open_estimate(6e5, count=20_000)}, "these runs cannot tell how many image clones fit: "),
     ],
 )
-def test_others_fit_where_the_whole_interval_is_below_the_limit(
-    tails: dict[int, Estimate | None], says: str
+def test_others_fit_if_the_whole_interval_is_below_the_limit(
+    tails: dict[int, Estimate | None], message: str
 ) -> None:
-    assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110), **tails}).startswith(says)
+    assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110), **tails}).startswith(message)
     assert how_many_fit(NEIGHBOURS[0], tails) == ""
 
 
-def test_a_tenant_that_was_only_measured_alone_has_no_finding() -> None:
+def test_the_tenant_alone_has_no_finding() -> None:
     assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110)}) == ""

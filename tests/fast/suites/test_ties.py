@@ -1,4 +1,4 @@
-"""Findings about the most of an axis: what cannot be told from it, and what decides nothing, is said."""
+"""Findings about the highest rate: ties and undecided positions are named."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from iogauge.text import numbers
 
 
 def known(value: float, by: float = 0.01) -> Estimate:
-    """A rate known to within a share of itself."""
+    """Return a rate with an interval of a share of itself."""
     return Estimate(value, value * (1 - by), value * (1 + by), True, 0, 1000, dependence=True)
 
 
 def unknown(value: float) -> Estimate:
-    """A rate of a run that is too short for its dependence."""
+    """Return the rate of a run that is too short for its dependence."""
     return open_estimate(value, count=1000)
 
 
 def unbounded(value: float) -> Estimate:
-    """A rate of a run of too few intervals for bounds."""
+    """Return the rate of a run with too few intervals for bounds."""
     return Estimate(value, None, None, True, 0, 1000, dependence=False)
 
 
@@ -34,7 +34,7 @@ def test_the_fewest_logs_with_nearly_the_most_commits_are_named() -> None:
     )
 
 
-def test_what_is_undecided_takes_no_part_and_is_named() -> None:
+def test_undecided_positions_are_named_and_left_out() -> None:
     rates = {1: unknown(999), 2: known(990), 4: known(1000), 8: unknown(2000)}
     assert undecided(rates) == (1, 8)
     assert ties(rates, 4) == (2, 4)
@@ -45,14 +45,14 @@ def test_what_is_undecided_takes_no_part_and_is_named() -> None:
     assert commit_latency.at_most(rates).endswith(clause.format("of", " log", "", " logs"))
     assert queue_depth.at_most(rates).endswith(clause.format("at depth", "", "depth ", ""))
     assert mixed.extremes_of({**rates, 20: known(400)}).endswith(clause.format("at", " %", "", " %"))
-    said = spec.highest("most data", rates, numbers.bandwidth)
-    assert said.startswith("most data: 0.001000 MB/s (0.000990 to 0.001010 MB/s), by 4 KiB random writes")
-    assert said.endswith(
+    sentence = spec.highest("most data", rates, numbers.bandwidth)
+    assert sentence.startswith("most data: 0.001000 MB/s (0.000990 to 0.001010 MB/s), by 4 KiB random writes")
+    assert sentence.endswith(
         f"8 x 4 and {spec.ROWS[7].label} cannot be told: {numbers.CANNOT_BE_TOLD.partition(': ')[2]}"
     )
 
 
-def test_where_nothing_is_decided_no_winner_is_named() -> None:
+def test_no_winner_is_named_if_nothing_is_decided() -> None:
     rates = {1: unknown(500), 2: known(990), 8: unknown(1000)}
     assert commit_latency.at_most(rates) == f"the highest rate of commits {numbers.CANNOT_BE_TOLD}"
     assert queue_depth.at_most(rates) == f"the highest rate {numbers.CANNOT_BE_TOLD}"
@@ -62,7 +62,7 @@ def test_where_nothing_is_decided_no_winner_is_named() -> None:
     )
 
 
-def test_what_has_no_interval_is_compared_by_its_value() -> None:
+def test_a_rate_without_an_interval_is_compared_by_its_value() -> None:
     rates = {1: unbounded(500), 2: unbounded(990), 8: unbounded(1000)}
     assert commit_latency.at_most(rates) == (
         "1,000 commits/s (no interval) at most, by 8 logs; 2 logs are enough for 95 % of that: "
@@ -73,7 +73,7 @@ def test_what_has_no_interval_is_compared_by_its_value() -> None:
     )
 
 
-def test_a_rate_that_no_mix_changes_has_no_most_and_no_least() -> None:
+def test_a_rate_that_is_equal_for_all_mixes_has_no_extremes() -> None:
     flat = {100: known(1000), 50: known(995), 0: known(990)}
     assert all_tied(flat)
     assert mixed.extremes_of(flat) == (

@@ -1,4 +1,4 @@
-"""The write-pressure suite plans what was published, scales what was not, and judges the reader alone."""
+"""The write-pressure suite: the published steps, the scaled steps, and the judging of the reader alone."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ SUITE = SUITES["write-pressure"]
 def planned(
     pace: Pace = "full", *, path: str = "/dev/nvme0n1", kind: str = "block", **options: int
 ) -> SuitePlan:
-    """The plan for a drive."""
+    """Return the plan for a drive."""
     return SUITE.plan(SuiteRequest(targets=(builders.target(path, kind=kind),), pace=pace, **options))
 
 
 def refined(limit_Bps: int = 800_000_000) -> SuitePlan:
-    """The quick plan for a drive that takes so much."""
+    """Return the quick plan for a drive that takes ``limit_Bps`` of writes."""
     plan = planned("quick")
     assert plan.search is not None
-    found, _ = builders.pressed_run(parsed(plan.search), limit_Bps=limit_Bps)
+    record, _ = builders.pressed_run(parsed(plan.search), limit_Bps=limit_Bps)
     request = SuiteRequest(targets=(builders.target("/dev/nvme0n1"),), pace="quick")
-    return SUITE.refine(plan, found, request)
+    return SUITE.refine(plan, record, request)
 
 
 def parsed(step: StepPlan) -> JobFile:
-    """The step's jobs as the parser of every other job file reads them."""
+    """Parse the step's job file like any other."""
     return workload.parse(step.job_file, source=step.id)
 
 
@@ -81,7 +81,7 @@ def test_full_is_the_published_script() -> None:
     assert steps[500].job_file == PUBLISHED_500
 
 
-def test_each_step_stands_alone_with_its_own_seed() -> None:
+def test_each_step_is_independent_and_has_its_own_seed() -> None:
     steps = planned().steps
     placed = [placed_plan(planned(), seed=seed, repeats=2).steps for seed in (1, 1, 2)]
     assert placed[0] == placed[1]
@@ -90,7 +90,7 @@ def test_each_step_stands_alone_with_its_own_seed() -> None:
     assert [step.repeat for step in placed[0]] == [0] * len(steps) + [1] * len(steps)
 
 
-def test_a_device_is_used_whole_and_a_file_by_size() -> None:
+def test_all_of_a_device_is_used_and_a_file_by_size() -> None:
     assert parsed(planned().steps[0]).jobs[0].size is None
     for plan, size_bytes in (
         (planned(size_bytes=1 << 20), 1 << 20),
@@ -110,11 +110,11 @@ def test_any_path_survives_the_job_file(path: str) -> None:
         assert job.filenames == (path,)
 
 
-@pytest.mark.parametrize(("runtime_ns", "says"), [(5 * 10**9, "5 s"), (1_500_000_000, "1.5 s")])
-def test_another_runtime_is_said(runtime_ns: int, says: str) -> None:
+@pytest.mark.parametrize(("runtime_ns", "text"), [(5 * 10**9, "5 s"), (1_500_000_000, "1.5 s")])
+def test_a_note_states_another_runtime(runtime_ns: int, text: str) -> None:
     plan = planned(runtime_ns=runtime_ns)
     assert all(job.runtime_ns == runtime_ns for step in plan.steps for job in parsed(step).jobs)
-    assert any(f"{says} instead of the published 60 s" in note for note in plan.notes)
+    assert any(f"{text} instead of the published 60 s" in note for note in plan.notes)
     assert not any("instead" in note for note in planned().notes)
 
 
@@ -127,7 +127,7 @@ def test_quick_searches_without_a_limit_before_it_plans() -> None:
     assert pressure.percentile_list == (50, 99, 99.9, 99.99)
 
 
-def test_quick_goes_from_nothing_to_nearly_what_the_search_found() -> None:
+def test_quick_goes_from_no_writes_to_nearly_the_search_s_rate() -> None:
     plan = refined()
     assert [step.at for step in plan.steps] == [0, 100, 200, 300, 400, 500, 600, 700]
     assert [job.name for job in parsed(plan.steps[0]).jobs] == ["reader"]
@@ -147,17 +147,17 @@ def test_a_search_that_wrote_nothing_is_an_error() -> None:
 
 @given(st.floats(min_value=1e-3, max_value=1e6))
 def test_pressures_are_even_and_stay_below_the_limit(limit_MBps: float) -> None:
-    found = pressures_MBps(limit_MBps)
-    assert 5 <= len(found) <= 8
-    assert 0.75 * limit_MBps <= found[-1] <= 0.95 * limit_MBps * (1 + 1e-9)
-    for lower, upper in pairwise([0, *found]):
-        assert upper - lower == pytest.approx(found[0])
-    assert len(f"{found[0]:g}".replace(".", "").strip("0")) <= 2
+    rates = pressures_MBps(limit_MBps)
+    assert 5 <= len(rates) <= 8
+    assert 0.75 * limit_MBps <= rates[-1] <= 0.95 * limit_MBps * (1 + 1e-9)
+    for lower, upper in pairwise([0, *rates]):
+        assert upper - lower == pytest.approx(rates[0])
+    assert len(f"{rates[0]:g}".replace(".", "").strip("0")) <= 2
 
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
-    """A quick review of a made-up drive, complete but for its last step."""
+    """Return a quick review of a made-up drive, without its last step."""
     plan = refined()
     review = Review.create(tmp_path / "r", builders.manifest(plan=plan))
     for step in plan.steps[:-1]:
@@ -169,7 +169,7 @@ def review(tmp_path: Path) -> Review:
     return review
 
 
-def test_judges_the_reader_beside_what_pressed(review: Review) -> None:
+def test_the_reader_is_judged_and_the_load_jobs_are_its_pressure(review: Review) -> None:
     result = concluded(review)
     assert [step.id for step in result.missing] == ["pressure-700"]
     for position in result:
@@ -181,7 +181,7 @@ def test_judges_the_reader_beside_what_pressed(review: Review) -> None:
         assert median.value == pytest.approx(80_000 + position.requested_Bps / 1000, rel=2e-3)
 
 
-def test_marks_what_the_sample_does_not_support(review: Review) -> None:
+def test_unsupported_quantiles_are_marked(review: Review) -> None:
     result = concluded(review)
     for position in result:
         estimates = {q: position.figures.quantile(q) for q in result.conclusions.quantiles}
@@ -189,7 +189,7 @@ def test_marks_what_the_sample_does_not_support(review: Review) -> None:
         assert supported == {0.5, 0.99, 0.999}  # of 10,007 reads
 
 
-def test_growth_is_from_the_least_pressed_to_the_most_pressed(review: Review) -> None:
+def test_growth_is_from_the_lowest_to_the_highest_write_rate(review: Review) -> None:
     growth = concluded(review).growth
     assert growth is not None
     assert growth.value == pytest.approx(680 / 80, rel=1e-2)

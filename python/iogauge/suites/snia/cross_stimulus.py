@@ -125,13 +125,13 @@ def _parts(run: Run) -> Matrix:
             ):
                 cells.append((column, _WORDS[name], rate * size / 1e6))
     title = joined("writes in MB/s", again(run.plan.repeat))
-    return Matrix(title=title, unit="MB/s", columns="of the part", rows="part", cells=tuple(cells))
+    return Matrix(title=title, unit="MB/s", columns="portion", rows="part", cells=tuple(cells))
 
 
 _WORDS = {
-    BEFORE: "1024 KiB in order",
-    TRACKED: "8 KiB at random",
-    AFTER: "1024 KiB in order, again",
+    BEFORE: "1024 KiB sequential",
+    TRACKED: "8 KiB random",
+    AFTER: "1024 KiB sequential, again",
 }
 
 

@@ -100,8 +100,8 @@ class PtsHostIdleRecovery(Procedure):
             "4 KiB random writes, IOPS",
             "first burst",
             "mean of bursts",
-            "fastest",
-            "without pauses behind",
+            "fastest burst",
+            "writes after them",
         )
         table = TextTable("After pauses", head, tuple(rows))
         return replace(conclusions, tables=(*conclusions.tables, table))

@@ -199,7 +199,7 @@ def _latency_table(runs: Sequence[Run]) -> TextTable:
         most = "-" if figures.max_ns is None else numbers.duration(figures.max_ns)
         rows.append((name or "writes", *map(numbers.marked, latencies), most))
     head = ("", "mean", *(f"p{q * 100:.12g}" for q in QUANTILES), "max")
-    return TextTable("latency afterwards, under the same load", head, tuple(rows))
+    return TextTable("latency after the saturation, under the same load", head, tuple(rows))
 
 
 def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
