@@ -105,8 +105,8 @@ def test_spec_finds_the_highest_rate_and_the_latency_of_one_request(
     plan = reviewed("spec", ["model:p4800x"], tmp_path / "r", capsys)
     most, widest, read, write = plan["findings"]
     # A run of 60 ms has too few intervals for an interval of its rate.
-    assert most.endswith("IOPS (no interval), 4 KiB random reads, 8 x 4")
-    assert "MB/s (no interval), 64 KiB reads" in widest
+    assert most.endswith("IOPS (no interval), by 4 KiB random reads, 8 x 4")
+    assert "MB/s (no interval), by 64 KiB reads" in widest
     assert read.startswith("4 KiB random reads, one at a time: ")
     assert "99 % within" in read
     assert "99.999 %" not in read  # too few requests for it
