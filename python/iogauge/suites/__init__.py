@@ -22,7 +22,7 @@ from iogauge.suites.commit_latency import CommitLatency
 from iogauge.suites.many_drives import ManyDrives
 from iogauge.suites.mixed import Mixed
 from iogauge.suites.own import python_file, toml_plan
-from iogauge.suites.own.figures_alone import PlainSuite
+from iogauge.suites.own.plain import PlainSuite
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters

@@ -26,8 +26,8 @@ from typing import ClassVar
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites.snia.common import PERCENTILES, Jobs, Procedure, fill_step, pace_notes, state_notes
-from iogauge.suites.snia.writes import writing_cells
+from iogauge.suites.snia.common import PERCENTILES, fill_step, pace_notes, state_notes
+from iogauge.suites.snia.writes import WriteRounds
 from iogauge.suites.suite import Ahead, Pace, StepTemplate, SuiteRequest, begins, time_text
 from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND
@@ -37,14 +37,12 @@ SETTLES_NS: dict[Pace, int] = {"quick": 5 * SECOND, "standard": 60 * SECOND, "fu
 _GROUP = "state"
 
 
-class Precondition(Procedure):
+class Precondition(WriteRounds):
     """See the module's text."""
 
     NAME = "precondition"
     TITLE = "Preparation"
     SOURCE = "SNIA PTS 2.0.2; Intel's evaluation guide; fiovisualizer"
-    TRACKS = "4 KiB random writes"
-    JUDGED = "write"
     GROUPS: ClassVar[Mapping[str, str]] = {_GROUP: ""}
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
@@ -75,14 +73,6 @@ class Precondition(Procedure):
     def size_bytes(self, request: SuiteRequest) -> int | None:
         """Return how much of the target is prepared: what other suites may use, which is all of it."""
         return request.size_bytes
-
-    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
-        """Return a counted stage, and a longer stage of the same load that spaces the rounds."""
-        return writing_cells(request.pace, self.runtime_ns(request))
-
-    def tables(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
-        """Return nothing: the tracked rate says all."""
-        return ()
 
     def final_steps(
         self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest

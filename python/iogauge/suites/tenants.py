@@ -123,13 +123,13 @@ class Tenants(Suite):
 
         Raises IogaugeError: the target is too small for all tenants.
         """
-        judged = "Latency is response: from when the tenant's request was wanted to when it was done."
-        empty = self.empty(request, notes=[judged])
+        note = "Latency is the response: from the intended start of a tenant's request to its completion."
+        empty = self.empty(request, notes=[note])
         room = empty.size_bytes or request.target.size_bytes
         if room < FEWEST_BYTES:
             raise IogaugeError(
-                f"{self.NAME} divides its target among {max(BEYOND) + 1} tenants, and {words.size(room)} are too few",
-                hint=f"give it {FEWEST_BYTES >> 20} MiB or more",
+                f"{self.NAME} divides its target among {max(BEYOND) + 1} tenants, and {words.size(room)} is too small",
+                hint=f"use {FEWEST_BYTES >> 20} MiB or more: --size, or another target",
             )
         load = replace(StepTemplate.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
         search = load.step("search", 0, {TENANT: {**_database(room), "iodepth": SEARCH_DEPTH}})

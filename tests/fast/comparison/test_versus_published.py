@@ -54,7 +54,7 @@ def test_a_quantile_that_the_sample_does_not_support_has_no_say() -> None:
     assert other.startswith("X (windows) is nearest")
 
 
-def test_nothing_is_nearest_by_unsupported_figures_alone() -> None:
+def test_nothing_is_nearest_by_unsupported_plain() -> None:
     assert (
         nearest(VersusPublished("mine", "saved", (match("X (linux)", "p99.999_ns", 1.0, supported=False),)))
         == ()

@@ -16,7 +16,7 @@ from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.store import Review
 from iogauge.suites import SUITES, SuiteRequest, suite_of, suite_to_judge
-from iogauge.suites.own.figures_alone import PlainSuite
+from iogauge.suites.own.plain import PlainSuite
 from tests import builders
 from tests.suite_runs import cut_down
 

@@ -18,17 +18,8 @@ from dataclasses import dataclass, replace
 from iogauge.results.conclusions import Conclusions, TextTable
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
-from iogauge.suites.snia.common import (
-    PERCENTILES,
-    TRACKED,
-    Jobs,
-    Procedure,
-    again,
-    cell_figures,
-    joined,
-    mean,
-)
-from iogauge.suites.snia.writes import WRITES, writing_cells
+from iogauge.suites.snia.common import PERCENTILES, TRACKED, again, cell_figures, joined, mean
+from iogauge.suites.snia.writes import WRITES, WriteRounds
 from iogauge.suites.suite import Pace, StepTemplate, SuiteRequest, time_text
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
@@ -57,21 +48,11 @@ PACES: dict[Pace, Pauses] = {
 }
 
 
-class PtsHostIdleRecovery(Procedure):
+class PtsHostIdleRecovery(WriteRounds):
     """See the module's text."""
 
     NAME = "pts-host-idle-recovery"
     TITLE = "SNIA PTS: host idle recovery"
-    TRACKS = "4 KiB random writes"
-    JUDGED = "write"
-
-    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
-        """Return a counted stage, and a longer stage of the same load that spaces the rounds."""
-        return writing_cells(request.pace, self.runtime_ns(request))
-
-    def tables(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
-        """Return nothing: the tracked rate says all."""
-        return ()
 
     def final_steps(
         self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest
