@@ -35,10 +35,9 @@ class Place:
         >>> str(Place("job.fio:12", "reader").error("iodepth=0", "must be at least 1"))
         'job.fio:12: [reader] iodepth=0: must be at least 1'
         """
-        section = f" [{shown(self.section)}]" if self.section is not None else ""
-        option = f" {shown(text)}:" if text else ("" if not section else ":")
-        separator = ":" if section or text else ""
-        return IogaugeError(f"{self.where}{separator}{section}{option} {reason}", hint=hint)
+        section = f"[{shown(self.section)}]" if self.section is not None else ""
+        subject = " ".join(part for part in (section, shown(text)) if part)
+        return IogaugeError(": ".join(part for part in (self.where, subject, reason) if part), hint=hint)
 
 
 def shown(text: str) -> str:

@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("list", "directory", "--published"), 2, "--published and DIRECTORY exclude each other"),
         (("report", "published", "--judge-by=missing.py"), 1, "--judge-by missing.py: there is no such file"),
         (("review", ""), 2, "a TARGET is empty"),
-        (("run", "--diskspd", ""), 1, "diskspd names no target"),
+        (("run", "--diskspd", ""), 1, "diskspd: names no target"),
         (("show", "directory"), 1, "no manifest.json here"),
         (("compare",), 2, "missing argument 'REVIEW...'"),
         (("compare", "directory", "missing"), 1, "no manifest.json here"),

@@ -147,13 +147,13 @@ def _split(text: str, kb_base: int) -> BlockSize:
     )
 
 
-def _filled(percentages: list[int | None], what: str) -> list[int]:
+def _filled(percentages: list[int | None], noun: str) -> list[int]:
     """Return the shares with equal values for the missing ones; raise ``BadValue`` if they cannot add up to 100."""
     total = sum(percent for percent in percentages if percent is not None)
     missing = percentages.count(None)
     if total > 100 or (total < 100 and not missing):
         raise BadValue(
-            f"has shares of {what} that add up to {total} %, not 100", hint="make them add up to 100"
+            f"has shares of {noun} that add up to {total} %, not 100", hint="make them add up to 100"
         )
     return [(100 - total) // missing if percent is None else percent for percent in percentages]
 

@@ -85,7 +85,7 @@ UNIFIED = (
         Category.REPORT,
         choice({word: word for word in ("none", "mixed", "both")} | {"0": "none", "1": "mixed", "2": "both"}),
         "none",
-        "Report reads, writes and trims together as mixed: instead of each direction (`mixed`) or besides (`both`).",
+        "Report all directions together as mixed, instead of each direction (`mixed`) or in addition (`both`).",
     ),
 )
 

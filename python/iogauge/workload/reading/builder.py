@@ -100,8 +100,8 @@ class Builder:
         _apply(partial, options)
         renamed = partial.values.get("name", name)
         if from_file and renamed != name and not partial.values.get("filenames"):
-            where, text = partial.places["name"]
-            raise where.error(
+            name_place, text = partial.places["name"]
+            raise name_place.error(
                 text,
                 f"does not rename the files: fio still names them after [{shown(name)}]",
                 hint="rename the section, or add filename",

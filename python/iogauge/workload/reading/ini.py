@@ -108,8 +108,8 @@ class _Reader:
             elif not parsed:
                 raise line.place.error(line.text, "is not in a section", hint="add a line [global] above it")
             elif not _is_skipped(parsed[-1], self._only):
-                here = Line(line.text, Place(line.place.where, parsed[-1].name))
-                parsed[-1].lines.extend(self._included(here, base, ()))
+                option_line = Line(line.text, Place(line.place.where, parsed[-1].name))
+                parsed[-1].lines.extend(self._included(option_line, base, ()))
         return parsed
 
     def _included(self, line: Line, base: Path | None, chain: tuple[Path, ...]) -> Iterator[Line]:
@@ -143,8 +143,8 @@ class _Reader:
                 raise inner.place.error(
                     inner.text, "an included file cannot have sections", hint="move it to the job file"
                 )
-            here = Line(inner.text, Place(inner.place.where, line.place.section))
-            yield from self._included(here, path.parent, (*chain, resolved))
+            option_line = Line(inner.text, Place(inner.place.where, line.place.section))
+            yield from self._included(option_line, path.parent, (*chain, resolved))
 
 
 def _lines(text: str, source: str) -> Iterator[Line]:
@@ -183,9 +183,9 @@ def _name(line: Line) -> str:
 
 def _find(name: str, base: Path | None) -> Path:
     path = Path(name)
-    beside = base / path if base is not None else path
+    in_base = base / path if base is not None else path
     try:
-        return path if path.exists() or not beside.exists() else beside
+        return path if path.exists() or not in_base.exists() else in_base
     except (OSError, ValueError):
         return path
 
