@@ -202,8 +202,9 @@ done
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# target TARGET [lost]: allows the steps to use a target, or refuses if they would destroy its content without consent.
 allowed= refused=
-target() {  # TARGET [lost]
+target() {
     if [ -f destroy.allowed ] && grep -qxF -e "$1" destroy.allowed; then
         return
     elif [ ! -e "$1" ]; then

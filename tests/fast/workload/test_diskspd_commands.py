@@ -130,7 +130,7 @@ def test_every_reported_row_has_its_own_process() -> None:
         (
             "rw=write\ntime_based=0\nruntime=0\nsize=1m\nloops=2",
             "-d10 ",
-            "passes of 10 s until all bytes are written",
+            "passes of 10 s until all bytes are moved",
         ),
         ("rw=read\ntime_based=0\nruntime=0\nnumber_ios=1", "-d1 ", "reads for a second"),
         ("rate=123456", "-g123 ", "is limited to 123000 bytes a second instead of 123456"),

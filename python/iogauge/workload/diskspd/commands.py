@@ -75,8 +75,12 @@ class Process:
     """How it differs from its jobs: "runs for 2 s instead of 1.5 s"."""
 
 
+Stages = tuple[tuple[Process, ...], ...]
+"""The processes of each stage, which run at the same time."""
+
+
 def as_diskspd(job_file: JobFile) -> list[str]:
-    """Return the command lines, stage by stage, words with blanks in double quotes. Raises ``IogaugeError``.
+    """Return the command lines, stage by stage, with words with blanks in double quotes. Raises ``IogaugeError``.
 
     >>> from iogauge.workload import parse
     >>> text = "[a]\\nfilename=t.dat\\nrw=randread\\nnorandommap\\nruntime=60\\ntime_based\\ndirect=1\\n"
@@ -87,8 +91,8 @@ def as_diskspd(job_file: JobFile) -> list[str]:
     return [command_line(["diskspd", *command.arguments()]) for command in commands]
 
 
-def stages(job_file: JobFile, *, apart: bool = True) -> tuple[tuple[Process, ...], ...]:
-    """Return the processes of each stage, which run at the same time.
+def stages(job_file: JobFile, *, apart: bool = True) -> Stages:
+    """Return the processes of each stage of a job file.
 
     ``apart`` gives each reported row its own process, because DiskSpd's percentiles cover all I/O of a process. Raises
     ``IogaugeError`` if DiskSpd cannot run a job.
@@ -169,7 +173,7 @@ def _differences(job: Job, fields: dict[str, Any], *, concurrent: bool) -> Itera
     if _reads_one_block(job):
         yield "reads for a second instead of one block"
     if _ends_with_bytes(job):
-        yield f"runs passes of {PASS_S} s until all bytes are written, and its result has only the last pass"
+        yield f"runs passes of {PASS_S} s until all bytes are moved, and its result has only the last pass"
     if fields["thread_stride_bytes"]:
         yield "lets a thread continue into the part of the next thread; in fio it repeats its own part"
     if concurrent:

@@ -10,6 +10,7 @@ Source: DiskSpd 2.2 (-Rxml), PowerShell's manual (Start-Process, quoting).
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from dataclasses import replace
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
 from iogauge.workload.diskspd.arguments import Command
-from iogauge.workload.diskspd.commands import Process, is_drive, stages
+from iogauge.workload.diskspd.commands import Process, Stages, is_drive, stages
 from iogauge.workload.scripts import ScriptFiles, Step, parsed_steps, require_any, state_groups
 
 _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
@@ -36,7 +37,7 @@ def diskspd_script(steps: Iterable[Step]) -> ScriptFiles:
     >>> diskspd_script([Step("one", text), Step("two", text + "fsync=1\\n")]).impossible["two"].hint
     'remove it, or use fio'
     """
-    planned: list[tuple[Step, tuple[tuple[Process, ...], ...]]] = []
+    planned: list[tuple[Step, Stages]] = []
     impossible: dict[str, IogaugeError] = {}
     for step, jobs in parsed_steps(steps):
         try:
@@ -47,25 +48,10 @@ def diskspd_script(steps: Iterable[Step]) -> ScriptFiles:
     commands = [process.command for _, step_stages in planned for stage in step_stages for process in stage]
     targets = list(dict.fromkeys(target for command in commands for target in command.targets))
     only = targets[0] if len(targets) == 1 else None
-    parameter = ""
-    if only is not None:
-        parameter = f"    [string]$Target = {_single(only)},\n"
-        if only.startswith("/"):  # a path of Linux, which means nothing on Windows
-            parameter = "    [Parameter(Mandatory = $true)][string]$Target,\n"
-    notes = {
-        step.id: tuple(
-            dict.fromkeys(
-                [
-                    *_purge_notes(step),
-                    *(note for stage in step_stages for process in stage for note in process.notes),
-                ]
-            )
-        )
-        for step, step_stages in planned
-    }
+    notes = {step.id: tuple(dict.fromkeys(_notes(step, step_stages))) for step, step_stages in planned}
     parts = {
         "NOTES": "".join(f"# {line}\n" for line in _note_lines(notes, impossible)),
-        "TARGET": parameter,
+        "TARGET": _parameter(only),
         "TARGETS": "".join(f"{line}\n" for line in _targets(commands, only)),
         "FILES": "".join(f"{line}\n" for line in _files(commands, only)),
         "RUNS": "".join(f"{line}\n" for line in _runs(planned, only)),
@@ -78,6 +64,15 @@ def diskspd_script(steps: Iterable[Step]) -> ScriptFiles:
     )
 
 
+def _parameter(only: str | None) -> str:
+    """Return the line of the parameter ``-Target``; empty without a single target."""
+    if only is None:
+        return ""
+    if only.startswith("/"):  # a path of Linux, which means nothing on Windows
+        return "    [Parameter(Mandatory = $true)][string]$Target,\n"
+    return f"    [string]$Target = {_single(only)},\n"
+
+
 def results(step_id: str, jobs: JobFile) -> tuple[tuple[tuple[str, Process], ...], ...]:
     """Return the file name of each process's result, stage by stage.
 
@@ -86,21 +81,21 @@ def results(step_id: str, jobs: JobFile) -> tuple[tuple[tuple[str, Process], ...
     return _named(step_id, stages(jobs))
 
 
-def _named(
-    step_id: str, step_stages: tuple[tuple[Process, ...], ...]
-) -> tuple[tuple[tuple[str, Process], ...], ...]:
+def _named(step_id: str, step_stages: Stages) -> tuple[tuple[tuple[str, Process], ...], ...]:
     many = sum(map(len, step_stages)) > 1
     # No id of a step has a '+', so the names of different steps cannot be equal.
-    numbers = iter(range(1, sum(map(len, step_stages)) + 1))
+    numbers = itertools.count(1)
     return tuple(
         tuple((f"{step_id}+{next(numbers)}.xml" if many else f"{step_id}.xml", process) for process in stage)
         for stage in step_stages
     )
 
 
-def _purge_notes(step: Step) -> Iterator[str]:
+def _notes(step: Step, step_stages: Stages) -> Iterator[str]:
+    """Yield how DiskSpd's run of a step differs from iogauge's."""
     if step.purge:
         yield f"does not purge {', '.join(step.purge)} before the step: purge it yourself"
+    yield from (note for stage in step_stages for process in stage for note in process.notes)
 
 
 def _note_lines(notes: dict[str, tuple[str, ...]], impossible: dict[str, IogaugeError]) -> Iterator[str]:
@@ -145,7 +140,7 @@ def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
         yield f"    @{{ Path = {_path(target, only)}; Bytes = {size_bytes} }}"
 
 
-def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only: str | None) -> Iterator[str]:
+def _runs(planned: Sequence[tuple[Step, Stages]], only: str | None) -> Iterator[str]:
     """Yield a line for each process; those of one stage have the same number in ``Together``."""
     together = 0
     groups = state_groups(step for step, _ in planned)
