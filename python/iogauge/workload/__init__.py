@@ -64,7 +64,7 @@ def parse(
     ``only`` names the jobs to read; empty: all. Raises ``IogaugeError``.
     """
     builder = Builder(source=source, only=only)
-    builder.file(ini.sections(text, source=source, base=base, only=only), environ=environ)
+    builder.add_file(ini.sections(text, source=source, base=base, only=only), environ=environ)
     return builder.finish()
 
 

@@ -34,19 +34,19 @@ def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Coll
     """
     if len(arguments) > _MOST or sum(map(len, arguments)) > LARGEST_BYTES:
         raise IogaugeError(f"{SOURCE}: there are too many arguments", hint="write a job file")
-    options, paths = _sorted(arguments)
+    options, paths = _split_arguments(arguments)
     builder = Builder(source=SOURCE if options or len(paths) != 1 else paths[0], only=only)
     _add_jobs(builder, options)
     for index, name in enumerate(paths):
         if index:
             builder.forget_defaults()
-        builder.file(_sections(name, only), environ=environ, stonewall=index > 0)
+        builder.add_file(_sections(name, only), environ=environ, stonewall=index > 0)
     return builder.finish()
 
 
 def job_files(arguments: Sequence[str]) -> list[str]:
     """Return the job files that a command line names. Raises ``IogaugeError``."""
-    return _sorted(arguments)[1]
+    return _split_arguments(arguments)[1]
 
 
 def _sections(name: str, only: Collection[str]) -> list[Section]:
@@ -54,7 +54,7 @@ def _sections(name: str, only: Collection[str]) -> list[Section]:
     return sections(read_text(path), source=name, base=path.parent, only=only)
 
 
-def _sorted(arguments: Sequence[str]) -> tuple[list[ParsedOption], list[str]]:
+def _split_arguments(arguments: Sequence[str]) -> tuple[list[ParsedOption], list[str]]:
     """Separate a command line into parsed options and job files."""
     options: list[ParsedOption] = []
     paths: list[str] = []
@@ -86,7 +86,7 @@ def _add_jobs(builder: Builder, options: Sequence[ParsedOption]) -> None:
     """Split the options at every ``--name``, and add each part as a job or as defaults."""
     starts = [index for index, option in enumerate(options) if option.name == "name"]
     ends = [*starts, len(options)]
-    builder.defaults(options[: ends[0]])
+    builder.add_defaults(options[: ends[0]])
     for start, end in pairwise(ends):
         first = options[start]
         name = first.value or ""
@@ -97,6 +97,6 @@ def _add_jobs(builder: Builder, options: Sequence[ParsedOption]) -> None:
             for option in options[start + 1 : end]
         ]
         if name.startswith("global"):
-            builder.defaults(section)
+            builder.add_defaults(section)
         else:
-            builder.job(name, section, Place(first.place.where, name))
+            builder.add_job(name, section, Place(first.place.where, name))

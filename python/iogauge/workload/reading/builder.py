@@ -24,7 +24,7 @@ from iogauge.workload.suggest import closest
 
 @dataclass(frozen=True, slots=True)
 class ParsedOption:
-    """A line split into an option's name and value. ``value`` is None for a bare flag."""
+    """A line split into the name and the value of an option. ``value`` is None for a bare flag."""
 
     name: str
     value: str | None
@@ -33,11 +33,11 @@ class ParsedOption:
 
     @property
     def definition(self) -> Option | None:
-        """The supported option of that name; None if there is none."""
+        """The supported option with this name; None if there is none."""
         return BY_NAME.get(self.name)
 
 
-def take_apart(line: Line) -> ParsedOption:
+def split_option(line: Line) -> ParsedOption:
     """Split an option line at its first '='."""
     name, equals, value = line.text.partition("=")
     return ParsedOption(name.rstrip(), value if equals else None, line.text, line.place)
@@ -62,26 +62,26 @@ class Builder:
         """Begin another file: forget the defaults of earlier [global] sections."""
         self._defaults = PartialJob()
 
-    def file(
+    def add_file(
         self, sections: Iterable[Section], *, environ: Mapping[str, str], stonewall: bool = False
     ) -> None:
         """Add the sections of a file. ``stonewall`` makes its first job wait for all earlier jobs."""
         for section in sections:
-            if not section.is_global and self._passes_over(section.name):
+            if not section.is_global and self._skips(section.name):
                 continue
-            options = [take_apart(_with_variables(line, environ)) for line in section.lines]
+            options = [split_option(_with_variables(line, environ)) for line in section.lines]
             if section.is_global:
-                self.defaults(options)
+                self.add_defaults(options)
             else:
-                self.job(section.name, options, section.place, stonewall=stonewall, from_file=True)
+                self.add_job(section.name, options, section.place, stonewall=stonewall, from_file=True)
                 stonewall = False
 
-    def defaults(self, options: Iterable[ParsedOption]) -> None:
+    def add_defaults(self, options: Iterable[ParsedOption]) -> None:
         """Apply the lines of a [global] section."""
         _apply(self._defaults, options)
         self._defaults.values.pop("name", None)
 
-    def job(
+    def add_job(
         self,
         name: str,
         options: Iterable[ParsedOption],
@@ -91,7 +91,7 @@ class Builder:
         from_file: bool = False,
     ) -> None:
         """Add a job. ``from_file``: ``name`` is that of a section, after which fio names the files of the job."""
-        if self._passes_over(name):
+        if self._skips(name):
             return
         partial = self._defaults.child()
         partial.options.pop("name", None)
@@ -113,7 +113,8 @@ class Builder:
         if self._clones > MOST_JOBS:
             raise place.error("", f"there are more than {MOST_JOBS} jobs", hint="lower numjobs")
 
-    def _passes_over(self, name: str) -> bool:
+    def _skips(self, name: str) -> bool:
+        """Record the name of a job, and return whether ``only`` excludes it."""
         self._names.append(name)
         return bool(self._only) and name not in self._only
 
@@ -149,7 +150,7 @@ def _with_variables(line: Line, environ: Mapping[str, str]) -> Line:
     try:
         return Line(substitute(line.text, environ), line.place)
     except BadValue as problem:
-        if take_apart(line).name in known.ALL:
+        if split_option(line).name in known.ALL:
             return line  # The option is refused by name later; that error says more than the unset variable.
         raise line.place.error(line.text, str(problem), hint=problem.hint) from None
 
