@@ -173,7 +173,7 @@ def test_one_process_has_a_layer_at_a_time(target: str) -> None:
         command = [sys.executable, "-c", program, target]
         other = subprocess.run(command, capture_output=True, text=True, check=False)
     assert other.returncode == 1
-    assert "another iogauge has it" in other.stderr
+    assert "another iogauge is using it" in other.stderr
 
 
 def test_what_a_killed_process_left_is_taken_down(target: str) -> None:

@@ -160,7 +160,7 @@ def test_the_generators_own_ceiling_is_near() -> None:
     low = Ceiling(iops=1000, lat_mean_ns=1e6, clock_source="tsc", clock_read_ns=20, sleep_slack_ns=50_000)
     options = ("--rw=randread", "--ioengine=null", "--size=1g", "--number_ios=100003", "--norandommap")
     (one,) = warned(run(*options, ceiling=low), Code.GENERATOR_LIMITED)
-    assert "more than the 1,000 that one reached without a drive" in one.message
+    assert "more than the 1,000 that a worker reached without a drive" in one.message
 
 
 def test_more_workers_than_cpus(ours: Path) -> None:

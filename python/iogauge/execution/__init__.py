@@ -67,11 +67,11 @@ def execute(
         destroy: targets whose content may be lost (``target.open_target``).
         seed: the base of every random choice, except in jobs with a randseed. None: jobs with randrepeat use
             ``REPEATABLE_SEED``, and the others a seed that is drawn.
-        give_up_ns: report requests in flight as lost once none completed for so long; also the longest wait for a
-            target to answer before the run.
+        give_up_ns: report requests in flight as lost once none has completed for this long; also the longest wait for
+            a target to answer before the run.
         spill: the file to which every request is logged.
-        log_drops: drop requests from the log where it cannot be written fast enough; without it, the load waits.
-        readonly: refuse every write: a job's, before any target is opened, and the layout of a file to be read.
+        log_drops: drop requests from the log if it cannot be written fast enough; otherwise the load waits.
+        readonly: refuse jobs that write, before any target is opened, and the layout of files to be read.
         state: the state in which the flash of drive models begins; real targets are used as they are.
 
     Raises IogaugeError if a target is refused, the plan is impossible, or an engine cannot be opened. Later errors are
@@ -220,5 +220,6 @@ def _report_in_flight(result: RunResult, say: Callable[[str], None]) -> None:
         count = len(result.in_flight)
         say(
             f"{count} request{'s' if count > 1 else ''} still in the kernel: results are complete without "
-            f"{'them' if count > 1 else 'it'}, but this process can only end once the kernel lets go"
+            f"{'them' if count > 1 else 'it'}, but this process cannot end before the kernel returns "
+            f"{'them' if count > 1 else 'it'}"
         )

@@ -13,7 +13,7 @@ from iogauge.schema import Direction, Interval, LedgerEntry, RunPlan, TargetFact
 from iogauge.target import ledger
 
 _reported: set[str] = set()
-"""Errors of ledgers that this process showed already."""
+"""Errors of ledgers that this process has reported."""
 
 
 class Written:
@@ -65,7 +65,7 @@ def enter(target: TargetFacts, entry: LedgerEntry, say: Callable[[str], None]) -
     try:
         ledger.enter(target, entry)
     except OSError as error:
-        reason = f"{ledger.directory()}: what is written is not kept in mind: {error.strerror or error}"
+        reason = f"{ledger.directory()}: cannot record what is written to targets: {error.strerror or error}"
         if reason not in _reported:
             _reported.add(reason)
             say(reason)

@@ -23,7 +23,7 @@ _POLL_S = 0.2
 
 
 def probe(plan: RunPlan) -> tuple[Notice, ...]:
-    """Return a warning for everything that the plan's engines do differently on this kernel and device.
+    """Return a warning for everything that the plan's engines cannot do as planned on this kernel and device.
 
     Raises IogaugeError if a run could only fail: no io_uring, too little memory, sizes that direct I/O refuses.
     """
@@ -72,10 +72,10 @@ def drive(
 ) -> RunResult:
     """Begin a plan with ``start``, run it to its end, and return its result.
 
-    ``interrupts`` has been entered: the first one stops the run, the second one stops the wait for requests in flight.
-    Every request is appended to the descriptor ``spill``; at the end, ``on_spilled`` gets the core's report of it.
-    ``on_interval`` gets every interval, in order within a row. If it raises, the run is stopped and the error is raised
-    at its end. Raises IogaugeError if the run cannot be started.
+    ``interrupts`` must be entered: the first interrupt stops the run, the second one stops the wait for requests in
+    flight. Every request is appended to the descriptor ``spill``; at the end, ``on_spilled`` gets the core's report on
+    it. ``on_interval`` gets every interval, in order within a row. If it raises, the run is stopped and the error is
+    raised at its end. Raises IogaugeError if the run cannot be started.
     """
     try:
         handle = start(plan, spill)
@@ -109,7 +109,7 @@ def _follow(
             if interrupts.count > obeyed:
                 handle.stop() if obeyed == 0 else handle.give_up()
                 if obeyed == 0:
-                    say("interrupted: waiting for what is in flight (once more: not waiting)")
+                    say("interrupted: waiting for requests in flight (interrupt again to stop waiting)")
                 obeyed += 1
         except _core.CoreError as error:
             raise _translated(error) from None

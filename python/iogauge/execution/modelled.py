@@ -32,7 +32,7 @@ Parameters = Mapping[str, Any]
 """Parameters of a model, in the core's form."""
 
 _INTERVAL_NS = 60 * 10**9
-"""The longest interval that a plan may have: nobody reads the intervals."""
+"""The longest interval that a plan may have, since the intervals are not used."""
 
 
 def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
@@ -47,7 +47,7 @@ def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
         what, _, cause = str(error.args[0]).partition(": ")
         file = drive if what == "drive" else machine
         raise IogaugeError(
-            f"{file.path}: parameters: {cause}", hint=f"iogauge model show has what another {what} says there"
+            f"{file.path}: parameters: {cause}", hint=f"compare with another {what}: iogauge model show NAME"
         ) from None
 
 
@@ -61,13 +61,13 @@ def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
         return
     if real := [path for path in paths if not is_model(path)]:
         raise IogaugeError(
-            f"{real[0]}: is real, and {modelled[0]} is a model: they do not share a clock",
-            hint="run the jobs on the one and those on the other by themselves",
+            f"{real[0]} is real, and {modelled[0]} is a model: they do not share a clock",
+            hint="run the jobs on real targets and the jobs on models separately",
         )
     if null := [job.name for job in job_file.jobs if job.ioengine is EngineKind.NULL]:
         raise IogaugeError(
-            f"{null[0]}: ioengine=null has no drive, and the others have models",
-            hint=f"{catalog.PREFIX}ram is the drive that costs nothing",
+            f"{null[0]}: ioengine=null has no drive, and other jobs use drive models",
+            hint=f"use {catalog.PREFIX}ram, a drive model that takes no time",
         )
 
 
@@ -99,7 +99,7 @@ class Virtual:
         for beside, other in others:
             if other.machine.path != first.machine.path:
                 raise IogaugeError(
-                    f"{path} stands behind {first.machine.name}, and {beside} behind {other.machine.name}: "
+                    f"{path} is behind the machine {first.machine.name}, and {beside} behind {other.machine.name}: "
                     "a run has one machine",
                     hint=f"write {catalog.PREFIX}{catalog.split(beside)[0]}@{machine}",
                 )
@@ -128,9 +128,9 @@ def simulate(
     seed: int,
     interrupts: Interrupts,
 ) -> RunResult:
-    """Run jobs on drives that have no model file, as a fit tries them. No progress, no record, no warnings.
+    """Run jobs on drives without model files, as a fit does, and return the result alone.
 
-    ``drives``: parameters by the file names of the jobs. ``interrupts`` has been entered. Raises IogaugeError if a
+    ``drives`` are parameters by the file names of the jobs. ``interrupts`` must be entered. Raises IogaugeError if a
     parameter is out of its range, and KeyboardInterrupt if the run was interrupted.
     """
     virtual = Virtual(drives, machine)

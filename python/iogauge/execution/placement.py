@@ -117,8 +117,8 @@ def _named_cpus(worker: WorkerRequest, allowed_cpus: Sequence[int]) -> Cpus:
     job = worker.job
     if missing := sorted(set(job.cpus_allowed) - set(allowed_cpus)):
         raise IogaugeError(
-            f"{job.name}: CPU {missing[0]} of cpus_allowed is not one that this process may use",
-            hint=f"these are: {', '.join(map(str, allowed_cpus))}",
+            f"{job.name}: cpus_allowed names CPU {missing[0]}, which this process may not use",
+            hint=f"it may use: {', '.join(map(str, allowed_cpus))}",
         )
     if job.cpus_allowed and job.cpus_allowed_policy == "split":
         return frozenset({job.cpus_allowed[worker.number % len(job.cpus_allowed)]})

@@ -115,7 +115,8 @@ def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> t
         length -= length % _smallest_block(job)
     if length <= 0:
         raise IogaugeError(
-            f"{job.name}: {path} has {file_bytes} bytes, of which the job's offset of {offset} and its size leave none",
+            f"{job.name}: the job's offset of {offset} and its size leave nothing of {path}, which has "
+            f"{file_bytes} bytes",
             hint="lower offset, offset_increment or numjobs, or give a larger size or target",
         )
     return offset, length

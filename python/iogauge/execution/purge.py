@@ -1,11 +1,12 @@
 """Purges a target: discards all its content, as if nothing had ever been written to it.
 
 A block device discards all its blocks. A file returns its blocks to the file system, by a hole as large as the file. A
-drive model begins every run anew, so there is nothing to purge. A target that may not be written is not purged either:
-``target`` decides first.
+drive model starts every run anew, so there is nothing to purge. ``target`` first decides whether the target may be
+written.
 
-This is no format or sanitize (NVMe) and no secure erase (ATA). A drive can accept a discard and keep its data, which
-cannot be seen from outside. A hole in a file reaches the drive only if the file system is mounted with ``discard``.
+A purge is not a format or sanitize (NVMe), nor a secure erase (ATA). A drive can accept a discard and keep its data,
+which cannot be seen from outside. A hole in a file reaches the drive only if the file system is mounted with
+``discard``.
 
 Source: SNIA PTS 2.0.2 (purge); blkdiscard(8) and block/ioctl.c of Linux; fallocate(2).
 """
@@ -60,7 +61,7 @@ def purge(
             (_discard if block else _punch)(target)
         except OSError as error:
             if error.errno in _UNABLE:
-                what = "the device knows no discard" if block else "its file system punches no holes"
+                what = f"the {'device does not support discard' if block else 'file system does not support holes'}"
                 raise IogaugeError(f"{path}: it cannot be purged: {what}", hint=_HINT) from None
             raise refused_by_kernel(path, "purging it", error) from None
         what = "discarded" if block else "given back to the file system"
@@ -77,7 +78,7 @@ def _discard(target: Target) -> None:
 
 
 def _punch(target: Target) -> None:
-    """Punch a hole over the whole file, its size unchanged, and make it last. Raises OSError."""
+    """Punch a hole as large as the file, keep the file's size, and flush the change. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     fallocate = libc.fallocate
     fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long)

@@ -79,7 +79,7 @@ class Spill:
     def __init__(self, path: Path, *, request_log: Path | None = None, directory: Path = Path()) -> None:
         self.path = path
         self.kept = 0
-        """How many requests it has, once its run is over."""
+        """Requests in the spill; known once its run is over."""
         self.failure: str | None = None
         """Why requests are missing, if they could not be written."""
         self.damage: str | None = None
@@ -128,20 +128,20 @@ class Spill:
         self.kept, self.failure = report.kept, report.failure
 
     def header(self) -> Header:
-        """Read the header. Raises IogaugeError if this is no spill, or one of another version."""
+        """Read the header. Raises IogaugeError if this is not a spill, or one of another version."""
         text = self._header_text()
         try:
             fields = json.loads(text)
             versions = [fields.get(name) for name in ("schema_version", "code_version")]
             if versions != [SCHEMA_VERSION, CODE_VERSION]:
                 raise IogaugeError(
-                    f"{self.path}: is a spill of requests of another version of iogauge",
-                    hint="make its logs with the version that ran it: iogauge recover",
+                    f"{self.path}: another version of iogauge wrote this spill of requests",
+                    hint="make its logs with that version: iogauge recover",
                 )
             return Header.model_validate_json(text)
         except (ValueError, AttributeError, RecursionError) as error:
             raise IogaugeError(
-                f"{self.path}: is no spill of requests",
+                f"{self.path}: not a spill of requests",
                 hint="name an iogauge-*.spill that a run has left behind",
             ) from error
 

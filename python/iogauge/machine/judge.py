@@ -211,8 +211,8 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
         worker_iops = row.row_ios / row.elapsed_s / row.workers
         if most > 0 and worker_iops > most:
             yield (
-                f"{worker_iops:,.0f} IOPS a worker are more than the {most:,.0f} that one reached without a drive, so "
-                "that something disturbed that measurement"
+                f"{worker_iops:,.0f} IOPS a worker are more than the {most:,.0f} that a worker reached without a "
+                "drive: something disturbed that measurement"
             )
         elif most > 0 and worker_iops > most * CEILING_SHARE:
             yield f"{worker_iops / most:.0%} of the {most:,.0f} IOPS that one worker reaches without a drive"

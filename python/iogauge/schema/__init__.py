@@ -1,8 +1,8 @@
-"""Every noun that is stored or passed between layers, and the version of that vocabulary.
+"""The records that are stored or passed between layers, and their version.
 
-``jobs`` has what a user asked for, in fio's words; ``plans`` what the Rust core is handed, nothing left to default;
-``results`` what came back; ``facts`` what was around it; ``review`` what a review on disk says of itself. Plans and
-results have Rust twins, which must change with them.
+``jobs`` has the user's request in fio's terms, ``plans`` the complete input of the Rust core, ``results`` its output,
+``facts`` the facts about machine and target, and ``review`` the manifest of a saved review. Plans and results have Rust
+twins, which must change with them.
 Times are integer nanoseconds, sizes integer bytes, quantiles fractions; the unit ends the name.
 """
 

@@ -16,11 +16,11 @@ NonNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0)]
 Quantile = Annotated[float, Field(gt=0, lt=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
-Encoded = bytes  # a histogram as stored; named, since a field of ``Tally`` is called ``bytes``
+Encoded = bytes  # A stored histogram. The alias is needed because ``Tally`` has a field called ``bytes``.
 
 
 class Model(BaseModel):
-    """An immutable record that refuses unknown fields, so that a misspelt one never passes as a default."""
+    """An immutable record that refuses unknown fields, so that a misspelt field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 

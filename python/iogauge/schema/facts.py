@@ -25,7 +25,7 @@ class Ceiling(Model):
     clock_source: str
     clock_read_ns: float
     sleep_slack_ns: float
-    """How late the timer wakes a thread, 99th percentile: the part of a wait that is spun, not slept."""
+    """How late the timer wakes a thread, 99th percentile: a worker spins for this part of a wait."""
 
 
 class Code(StrEnum):
@@ -107,7 +107,7 @@ class TargetFacts(Model):
 
 
 class DeviceStat(Model):
-    """``/sys/block/DEV/stat`` over a run, as differences. Times are what block layer and device took together."""
+    """``/sys/block/DEV/stat`` over a run, as differences. Times cover the block layer and the device."""
 
     device: str
     read_ios: NonNegative
@@ -207,7 +207,7 @@ class TargetState(Model):
     """Since that purge or, without one, since the ledger's first entry."""
     random_bytes: NonNegative
     last: LedgerEntry | None
-    """The last writer; None: nothing wrote since then."""
+    """The last entry that wrote since then; None: there is none."""
 
 
 class WriteFingerprint(Model):

@@ -167,8 +167,8 @@ class ContinueOnError(StrEnum):
 class Job(Model):
     """One section of a job file, after [global] and defaults: fio's option names, units made explicit.
 
-    Defaults are fio's, as its code has them. Where a field is ``None`` the user did not
-    say, and the documented default behaviour applies.
+    Defaults are those of fio's code. ``None`` means that the user did not set the option: its documented default
+    applies.
     """
 
     name: str

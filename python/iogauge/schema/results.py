@@ -35,8 +35,8 @@ class Tally(Model):
     """The requests of one direction of one row, over an interval or a run.
 
     ``histograms`` holds HdrHistogram V2 encodings (compressed, as ``hdrhistogram`` decodes after base64), values in
-    nanoseconds. A kind that is missing did not differ: response equals lat, queued and lateness are zero, slat is
-    not known (SQPOLL). A sync's response counts from when the first write was intended that it makes last.
+    nanoseconds. A missing kind follows from the others: response equals lat, queued and lateness are zero, slat is
+    unknown (SQPOLL). A sync's response counts from the intended instant of the first write that it makes durable.
     """
 
     ios: NonNegative = 0
@@ -47,7 +47,7 @@ class Tally(Model):
     short: NonNegative = 0
     """Completed with fewer bytes than requested."""
     flagged: NonNegative = 0
-    """Completed after a loop gap of over 1 ms and a tenth of their latency, which the thread may have caused."""
+    """Completed after a loop gap of over 1 ms and a tenth of their latency: the thread may have caused the latency."""
     late: NonNegative = 0
     """Scheduled requests that started over 1 ms after they were ready."""
     histograms: dict[Kind, Encoded] = Field(default_factory=dict)

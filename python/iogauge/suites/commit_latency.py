@@ -102,7 +102,7 @@ class CommitLatency(Suite):
                 if all(median.long_enough for median in (plain, lasting, alone) if median):
                     findings.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
                 else:
-                    findings.append(f"what a durable write costs {numbers.CANNOT_BE_TOLD}")
+                    findings.append(f"what a durable write costs {numbers.UNDECIDED}")
         for series, steps in by_series.items():
             if len(steps) > 1:
                 findings.append(
@@ -115,7 +115,7 @@ def at_most(rates: Mapping[float, Estimate]) -> str:
     """Return the highest rate of commits, and the fewest logs that nearly reach it; ``rates`` are by number of logs."""
     end = saturation(rates)
     if end is None:
-        return f"the highest rate of commits {numbers.CANNOT_BE_TOLD}"
+        return f"the highest rate of commits {numbers.UNDECIDED}"
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     enough = "is enough" if end.least_at == 1 else "are enough"
     fewest = f"; {_logs(end.least_at)} {enough} for {100 * SATURATED:g} % of that: {share}"

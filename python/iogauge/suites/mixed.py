@@ -63,7 +63,7 @@ def extremes_of(rates: Mapping[float, Estimate]) -> str:
     """Return a sentence about the mixes with the most and the fewest IOPS; ``rates`` are by share of reads, percent."""
     known = decided(rates)
     if len(known) < 2:
-        return f"which mix gives the most {numbers.CANNOT_BE_TOLD}"
+        return f"which mix gives the most {numbers.UNDECIDED}"
     left_out = numbers.left_out("the rate at", [f"{at:g} %" for at in undecided(rates)])
     most, least = (choose(known, key=lambda at: known[at].value) for choose in (max, min))
     if all_tied(known):

@@ -89,7 +89,7 @@ def at_most(rates: Mapping[float, Estimate]) -> str:
     """Return a sweep's highest rate, and the smallest depth that nearly reaches it; empty for a single depth."""
     end = saturation(rates)
     if end is None:
-        return f"the highest rate {numbers.CANNOT_BE_TOLD}" if len(rates) > 1 and undecided(rates) else ""
+        return f"the highest rate {numbers.UNDECIDED}" if len(rates) > 1 and undecided(rates) else ""
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     return (
         f"{numbers.estimated(end.most, numbers.bandwidth)} at most; depth {end.least_at:g} is the smallest that "

@@ -195,7 +195,7 @@ def highest(what: str, rates: Mapping[float, Estimate], text: Callable[[float], 
     """Return the highest of the rows' rates, and every row that may have it; ``text`` writes a rate."""
     known = decided(rates)
     if not known:
-        return f"{what} {numbers.CANNOT_BE_TOLD}"
+        return f"{what} {numbers.UNDECIDED}"
     most = max(known, key=lambda row: known[row].value)
     rows = " and ".join(map(_label, ties(known, most)))
     left_out = numbers.left_out("the rate of", list(map(_label, undecided(rates))))

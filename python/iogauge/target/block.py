@@ -91,9 +91,9 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     if content and not named:
         raise TargetRefused(
             f"{path}: it holds data: {_listed(content)} ({_identity(path, device)})",
-            hint=f"if all of it may be lost, say so by --destroy {_confirmation(path, device, host)}",
+            hint=f"if all of it may be lost, add --destroy {_confirmation(path, device, host)}",
         )
-    return (f"{path}: overwriting {_listed(content)}, as --destroy says",) if content else ()
+    return (f"{path}: overwriting {_listed(content)}, as --destroy allows",) if content else ()
 
 
 def names_device(destroy: Collection[str], path: str, device: BlockDevice, host: Host = HOST) -> bool:
@@ -163,7 +163,11 @@ def _unopened(path: str, error: OSError, number: str, *, write: bool, host: Host
 
 def _busy(path: str, device: BlockDevice, host: Host) -> TargetRefused:
     programs = processes_with_open({device.number}, host)
-    who = f"open in {_listed(programs)}" if programs else "held by the kernel or by a program out of sight"
+    who = (
+        f"open in {_listed(programs)}"
+        if programs
+        else "held by the kernel or by a program that we cannot see"
+    )
     return TargetRefused(
         f"{path}: it cannot be opened exclusively: {who}",
         hint=f"end that use (a mount in another namespace, RAID, multipath, another test) first; {_NEVER}",

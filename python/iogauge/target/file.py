@@ -30,7 +30,7 @@ def create_file(
     """Create the file, mark it, and fill it with random data. Raises TargetRefused and leaves no file then."""
     if real_path.startswith("/dev/") and not real_path.startswith("/dev/shm/"):
         # A mistyped device must not become a file in memory that is then measured.
-        raise TargetRefused(f"{path}: no such device", hint="check its name: lsblk lists those there are")
+        raise TargetRefused(f"{path}: no such device", hint="check its name: lsblk lists the devices")
     if not size_bytes:
         raise TargetRefused(
             f"{path}: no such file, and no size to create it with", hint="check the path, or give size="
@@ -141,19 +141,19 @@ def _clear(
         return foreign is None
     if status.st_nlink > 1:
         raise TargetRefused(
-            f"{path}: the file has {status.st_nlink} names (hard links), so its content is someone else's too",
-            hint=f"choose another file; if its content may be lost, say so by --destroy {real_path}",
+            f"{path}: the file has {status.st_nlink} names (hard links), so others may use its content",
+            hint=f"choose another file; if its content may be lost, add --destroy {real_path}",
         )
     if foreign is None:
         return True
     if not write:
         raise TargetRefused(
             f"{path}: the file holds {gib(status.st_size)}, not {gib(size_bytes or 0)}, and {foreign}",
-            hint=f"ask for a size of at most {status.st_size} bytes; or have it extended by --destroy {real_path}",
+            hint=f"ask for at most {status.st_size} bytes, or add --destroy {real_path} to extend it",
         )
     raise TargetRefused(
         f"{path}: the file exists ({gib(status.st_size)}), and {foreign}",
-        hint=f"choose another file; if its content may be lost, say so by --destroy {real_path}",
+        hint=f"choose another file; if its content may be lost, add --destroy {real_path}",
     )
 
 

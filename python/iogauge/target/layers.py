@@ -88,7 +88,7 @@ def standing(layer: Layer, *, fill: bool = True) -> Iterator[None]:
     Raises IogaugeError if it cannot be set up or another process has set it up.
     """
     if os.geteuid() != 0:
-        raise IogaugeError(f"{layer.title} takes root", hint="run the review as root")
+        raise IogaugeError(f"{layer.title} needs root", hint="run the review as root")
     link = Path(layer.path)
     with contextlib.ExitStack() as stack:
         try:
@@ -96,8 +96,8 @@ def standing(layer: Layer, *, fill: bool = True) -> Iterator[None]:
             stack.enter_context(_alone(link))
             if held := _take_down(link):
                 raise IogaugeError(
-                    f"{link.readlink()}: it stays from an earlier run, since it is in use",
-                    hint=f"end what uses it: {held}",
+                    f"{link.readlink()}: it is left from an earlier run and cannot be removed: {held}",
+                    hint="end the program that uses it",
                 )
             stack.callback(_take_down, link)
             if layer.kind == "ram":
@@ -121,7 +121,7 @@ def _alone(link: Path) -> Iterator[None]:
         except BlockingIOError:
             theirs = True
         if theirs:
-            raise IogaugeError(f"{link}: another iogauge has it", hint="let the other review end first")
+            raise IogaugeError(f"{link}: another iogauge is using it", hint="let the other review end first")
         try:
             yield
         finally:

@@ -56,14 +56,14 @@ def lay_out(fd: int, path: str, *, size_bytes: int, seed: int, say: Say) -> None
         return
     check_space(fd, path, size_bytes=size_bytes)
     try:
-        say(f"{path}: writing {gib(size_bytes - start)} of random data, so that reads meet written blocks")
+        say(f"{path}: writing {gib(size_bytes - start)} of random data, so that reads go to written blocks")
         _fill(fd, path, start, size_bytes, seed, say)
     except OSError as error:
         os.ftruncate(fd, before)
         raise refused_by_kernel(path, f"writing its {gib(size_bytes)}", error) from None
     except KeyboardInterrupt:
         say(
-            f"{path}: stopped at {gib(os.fstat(fd).st_size)} of {gib(size_bytes)}; the next run goes on there"
+            f"{path}: stopped at {gib(os.fstat(fd).st_size)} of {gib(size_bytes)}; the next run continues there"
         )
         raise
 

@@ -1,14 +1,15 @@
-"""Marks files that iogauge made, so that it recognises them: a mark holds the file's identity and its last state.
+"""Marks files that iogauge made, to recognise them later: a mark holds the file's identity and its last state.
 
-The mark is an extended attribute, or where the filesystem has none a file ``.NAME.iogauge`` beside it. It records
+The mark is an extended attribute or, on filesystems without attributes, a file ``.NAME.iogauge`` beside the target. It
+records
 
-- the inode and its time of birth: a copy (``cp -a`` copies attributes too), a restored backup or another file of the
-  same name has others;
-- size and time of modification when iogauge last left the file, compared exactly, and until when the inode may have
-  changed (the mark itself changes it; ctime cannot be set back). Where timestamps are coarse, or only the inode has
-  changed (mv, chmod), the content must be such as iogauge writes (``noise``);
-- while the file is in use, only the size. A killed run leaves that: the size must be the same and the content such as
-  iogauge writes. A killed layout leaves its seed too, and what it wrote is compared with that.
+- the inode and its time of birth. A copy (``cp -a`` copies attributes too), a restored backup or another file of the
+  same name has different ones;
+- the size and the time of modification when iogauge last closed the file, which must match exactly, and a time after
+  which the inode must not have changed (the mark itself changes it; ctime cannot be set back). If timestamps are coarse
+  or only the inode has changed (mv, chmod), the content must look like iogauge's (``noise``);
+- only the size while the file is in use. A killed run leaves that mark: then the size must match and the content must
+  look like iogauge's. A killed layout leaves its seed too, and its data is compared with that seed's.
 
 In doubt a file is not iogauge's, and only ``--destroy`` overrides that. A mark guards against mistakes, not forgery.
 Source: xattr(7), statx(2), inode(7).
@@ -34,11 +35,11 @@ _VERSION = 2
 _EXACT = frozenset(
     ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs")
 )
-"""Filesystems whose times are those of the kernel's clock, kept as they were given."""
+"""Filesystems that store the kernel's timestamps without rounding."""
 _COARSEST_STAMP_NS = 2 * 10**9
-"""Elsewhere: FAT keeps modification times to 2 s, and network filesystems may round them when they flush."""
+"""Rounding elsewhere: FAT keeps modification times to 2 s, and network filesystems may round them when they flush."""
 _FINE_STAMP_NS = 10**6
-"""A time that is a multiple of this is taken for coarse: ext4 with small inodes keeps whole seconds."""
+"""A timestamp that is a multiple of this counts as coarse: ext4 with small inodes keeps whole seconds."""
 _MARKING_NS = 10**8
 """Longest time from the instant in the mark to the change of the inode by the mark itself."""
 
@@ -55,17 +56,17 @@ class Mark:
     inode: int
     birth_ns: int | None
     size_bytes: int
-    """Its size when it was left; during a layout, the size before the layout."""
+    """The size when iogauge closed the file; during a layout, the size before the layout."""
     modified_ns: int
     left_ns: int | None
-    """When iogauge last left it; None while it is in use."""
+    """When iogauge last closed the file; None while it is in use."""
     layout_seed: int | None = None
     """The seed of the layout in progress; None if there is none."""
     version: int = _VERSION
 
 
 def put_mark(fd: int, real_path: str, *, in_use: bool, layout_seed: int | None = None) -> None:
-    """Mark the open file as iogauge's: in use, being laid out, or as it is left now. Raises OSError."""
+    """Mark the open file as iogauge's: in use, being laid out, or about to be closed. Raises OSError."""
     status = os.fstat(fd)
     mark = Mark(
         inode=status.st_ino,
@@ -82,7 +83,7 @@ def put_mark(fd: int, real_path: str, *, in_use: bool, layout_seed: int | None =
     except OSError:
         _write(sidecar, text)
     else:
-        # A sidecar of an earlier file of this name would be read once this file's attribute is lost.
+        # The sidecar of an earlier file of this name would be read if this file lost its attribute.
         with contextlib.suppress(OSError):
             sidecar.unlink()
 
@@ -94,7 +95,7 @@ def remove_sidecar(real_path: str) -> None:
 
 
 def why_foreign(fd: int, real_path: str) -> str | None:
-    """Return None if iogauge made this file and nobody has changed it since; otherwise the reason to doubt it."""
+    """Return why this file may not be iogauge's; None if iogauge made it and nothing else has changed it since."""
     mark = _read(fd, real_path)
     if mark is None:
         return "iogauge did not make it"
@@ -105,10 +106,10 @@ def why_foreign(fd: int, real_path: str) -> str | None:
     if mark.left_ns is not None:
         return None if _as_left(fd, mark, status) else "something else has changed it since iogauge used it"
     if born is None:
-        # A reused inode cannot be told from the old file.
-        return "it cannot be told from another file of that name"
+        # Without a time of birth, a reused inode looks like the old file.
+        return "this filesystem does not record whether it is still the file that iogauge made"
     if not _as_killed(fd, mark, status.st_size):
-        return "it is not what a run of iogauge that was killed left of it"
+        return "its content is not what a killed run of iogauge leaves"
     return None
 
 
@@ -134,7 +135,7 @@ def _as_killed(fd: int, mark: Mark, size_bytes: int) -> bool:
 
 
 def birth_ns(fd: int) -> int | None:
-    """Return the creation time of the open file; None if the filesystem or the C library does not tell."""
+    """Return the creation time of the open file; None if the filesystem or the C library does not report it."""
     statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
     if statx is None:
         return None

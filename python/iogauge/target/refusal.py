@@ -18,14 +18,14 @@ class TargetRefused(IogaugeError):  # noqa: N818
 
 _HINTS = {
     errno.ENOENT: "check the path",
-    errno.EEXIST: "another program made it at this very moment: start again",
+    errno.EEXIST: "another program has just created it: start again",
     errno.EACCES: "run as a user who may open it (block devices usually need root)",
     errno.EPERM: "the file may be immutable or append-only: see lsattr",
     errno.EROFS: "the filesystem is mounted read-only: choose another directory, or remount it read-write",
     errno.ENOSPC: "free some space, or ask for a smaller size",
     errno.EDQUOT: "the disk quota is used up: ask for a smaller size, or choose another directory",
     errno.EFBIG: "larger than this filesystem or the process's limit (ulimit -f) allows: ask for a smaller size",
-    errno.EIO: "the drive reported an error: look at dmesg before trusting it with anything",
+    errno.EIO: "the drive reported an error: look at dmesg before you use it",
     errno.ENXIO: "nothing answers behind this device node: check that the drive is present",
     errno.ENOMEDIUM: "no medium in the drive: insert one, or attach a file (losetup) or a size (zram) first",
     errno.ETXTBSY: "it is a running program or an active swap file: choose another file",

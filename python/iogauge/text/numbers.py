@@ -125,19 +125,19 @@ def may_miss(seconds: Iterable[float]) -> str:
     )
 
 
-CANNOT_BE_TOLD = "cannot be told: the runs are too short for their dependence"
-"""What a finding says of figures whose intervals are open because their runs are too short."""
+UNDECIDED = "cannot be determined: the runs are too short, as neighbouring seconds correlate"
+"""The end of a sentence about figures whose intervals are open because their runs are too short."""
 
 
 def left_out(figure_of: str, places: Sequence[str]) -> str:
     """Return a clause that names the places whose figure is inconclusive; empty if there are none.
 
     >>> left_out("the rate of", ["2 logs", "8 logs"])
-    '; the rate of 2 logs and 8 logs cannot be told: the runs are too short for their dependence'
+    '; the rate of 2 logs and 8 logs cannot be determined: the runs are too short, as neighbouring seconds correlate'
     >>> left_out("the rate of", [])
     ''
     """
-    return f"; {figure_of} {listed(places)} {CANNOT_BE_TOLD}" if places else ""
+    return f"; {figure_of} {listed(places)} {UNDECIDED}" if places else ""
 
 
 def listed(words: Sequence[str]) -> str:

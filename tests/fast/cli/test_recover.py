@@ -145,7 +145,7 @@ def test_only_a_spill_can_be_recovered(folder: Path, capsys: pytest.CaptureFixtu
     for name in ("drive.bin", "missing"):
         assert cli.main(["recover", name]) == status.ERROR
     said = capsys.readouterr().err
-    assert "drive.bin: is no spill of requests" in said
+    assert "drive.bin: not a spill of requests" in said
     assert "missing: cannot read: No such file" in said
     assert (folder / "drive.bin").exists()
 
@@ -197,7 +197,7 @@ def test_a_spill_of_another_version_is_said(folder: Path, capsys: pytest.Capture
     content = spill.path.read_bytes()
     spill.path.write_bytes(content.replace(b'"code_version":1', b'"code_version":0'))
     assert cli.main(["recover", str(spill.path)]) == status.ERROR
-    assert "is a spill of requests of another version of iogauge\nhint: " in capsys.readouterr().err
+    assert "another version of iogauge wrote this spill of requests\nhint: " in capsys.readouterr().err
 
 
 def test_a_directory_whose_name_is_not_utf8_is_refused_before_the_run(

@@ -80,7 +80,7 @@ def test_an_interval_that_comes_with_ctrl_c_is_kept(monkeypatch: pytest.MonkeyPa
     handle = Handle(nothing, ctrl_c, nothing)
     count, heard, said = drive(monkeypatch, handle)
     assert (count, heard, handle.asked) == (1, [2, 1, 0], ["stop"])
-    assert said == ["interrupted: waiting for what is in flight (once more: not waiting)"]
+    assert said == ["interrupted: waiting for requests in flight (interrupt again to stop waiting)"]
 
 
 def test_once_more_is_not_waited_for_what_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,8 +227,8 @@ def test_a_file_of_one_s_own_behind_a_machine(target: str) -> None:
     [
         (
             [*job(name="a"), *job("size=1m", target="real.bin", name="b")],
-            "real.bin: is real, and model:p4800x is a model",
-            "by themselves",
+            "real.bin is real, and model:p4800x is a model",
+            "separately",
         ),
         (
             [*job(name="a"), "--name=b", "--ioengine=null", "--size=1m"],
@@ -237,12 +237,12 @@ def test_a_file_of_one_s_own_behind_a_machine(target: str) -> None:
         ),
         (
             [*job(name="a"), *job(target="model:ram", name="b")],
-            "model:p4800x stands behind anandtech-linux, and model:ram behind ideal",
+            "model:p4800x is behind the machine anandtech-linux, and model:ram behind ideal",
             "write model:ram@anandtech-linux",
         ),
         (
             [*job(target="model:p4800x@ideal", name="a"), *job(target="model:p4800x", name="b")],
-            "model:p4800x@ideal stands behind ideal, and model:p4800x behind anandtech-linux",
+            "model:p4800x@ideal is behind the machine ideal, and model:p4800x behind anandtech-linux",
             "write model:p4800x@ideal",
         ),
     ],

@@ -171,9 +171,9 @@ def test_the_smallest_block_of_any_direction_is_what_counts() -> None:
 
 
 def test_an_offset_that_leaves_nothing_is_refused() -> None:
-    with pytest.raises(IogaugeError, match="r: /drive has 1073741824 bytes"):
+    with pytest.raises(IogaugeError, match="nothing of /drive, which has 1073741824 bytes"):
         regions(offset=Amount(percent=100))
-    with pytest.raises(IogaugeError, match="leave none"):
+    with pytest.raises(IogaugeError, match="leave nothing of"):
         regions(size=Amount(percent=0.0001))
 
 

@@ -162,7 +162,7 @@ def test_a_quantile_is_called_what_it_is() -> None:
 @pytest.mark.parametrize(("iodepth", "most"), [(32, "5,000,000"), (1, "1,000,000")])
 def test_more_than_the_ceiling_says_that_the_ceiling_is_wrong(iodepth: int, most: str) -> None:
     (one,) = judge_row(row(ios=89_500_000, iodepth=iodepth), builders.ceiling())
-    assert f"8,950,000 IOPS a worker are more than the {most} that one reached" in one.message
+    assert f"8,950,000 IOPS a worker are more than the {most} that a worker reached" in one.message
     assert "%" not in one.message
 
 

@@ -101,7 +101,7 @@ def test_a_merged_figure_of_nothing_is_refused() -> None:
 
 
 def test_every_run_has_an_error_or_none() -> None:
-    with pytest.raises(ValueError, match="1 errors of 2"):
+    with pytest.raises(ValueError, match="1 errors for 2"):
         variation([1.0, 2.0], [0.1])
     unknown = variation([90.0, 110.0], [0.1, None])
     assert unknown is not None

@@ -155,7 +155,7 @@ def test_too_little_has_no_verdict_and_a_negative_rate_is_refused() -> None:
     assert steadiness([100.0] * (FEWEST_SECONDS - 1)) is None
     assert steadiness([0.0] * 60) is None
     assert steadiness([]) is None
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="cannot be negative"):
         steadiness([-1.0] * 60)
 
 

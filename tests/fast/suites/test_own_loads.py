@@ -232,8 +232,8 @@ def test_a_note_names_a_missing_layer() -> None:
 def test_layers_need_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert [layer.missing for layer in layers_of(BLOCK)] == [
-        "a device in memory takes root",
-        "a loop device over the target takes root",
+        "a device in memory needs root",
+        "a loop device over the target needs root",
     ]
 
 
@@ -388,11 +388,11 @@ def test_a_layer_in_use_is_kept_for_the_next_removal(tmp_path: Path, monkeypatch
     link.with_suffix(".diskseq").write_text("5")
     for _ in range(2):
         with (
-            pytest.raises(IogaugeError, match="/dev/zram7: it stays from an earlier run") as caught,
+            pytest.raises(IogaugeError, match="/dev/zram7: it is left from an earlier run") as caught,
             layers.standing(ram),
         ):
             pass
-        assert "Is a directory" in str(caught.value.hint)
+        assert "Is a directory" in str(caught.value)
         assert link.is_symlink()
     (device / "reset").rmdir()
     assert layers._take_down(link) == ""

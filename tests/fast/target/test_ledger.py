@@ -155,7 +155,7 @@ def test_a_home_that_cannot_be_written_is_said_once_and_no_error(
     for _ in range(2):
         record = execute(job, on_message=said.append)
         assert record.result.error is None
-    assert len([text for text in said if "not kept in mind" in text]) == 1
+    assert len([text for text in said if "cannot record" in text]) == 1
 
 
 def test_a_review_says_in_which_state_it_found_its_target(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from iogauge.target import TargetRefused, mark, noise, open_target
 
 MIB = 1 << 20
 CHANGED = "something else has changed it"
-NOT_LEFT = "not what a run of iogauge that was killed left"
+NOT_LEFT = "not what a killed run of iogauge leaves"
 TEXT = b"years of work, \n" * (MIB // 16)
 
 

@@ -52,7 +52,7 @@ def test_a_device_without_discard_says_so(tmp_path: Path) -> None:
     limit = Path(f"/sys/block/{Path(device).name}/queue/discard_max_bytes")
     try:
         limit.write_text("0")
-        with pytest.raises(IogaugeError, match="the device knows no discard") as caught:
+        with pytest.raises(IogaugeError, match="the device does not support discard") as caught:
             purge(device, destroy=[device])
         assert "--state as-is" in str(caught.value.hint)
     finally:

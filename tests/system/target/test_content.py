@@ -58,7 +58,7 @@ def test_a_filesystem_signature(kind: str, tmp_path: Path, attach: Attach) -> No
     with open_target(disk, write=True, destroy=(disk,), on_message=messages.append):
         assert len(messages) == 1
         assert messages[0].startswith(f"{disk}: overwriting {kind}")
-        assert messages[0].endswith(", as --destroy says")
+        assert messages[0].endswith(", as --destroy allows")
 
 
 def test_a_partition_table(disk: str) -> None:

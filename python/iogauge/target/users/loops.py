@@ -32,16 +32,16 @@ class Loop:
 
     device: BlockDevice
     path: str
-    """Of what is behind it, as the kernel remembers it."""
+    """The path of what is behind it, as the kernel remembers it."""
     files: frozenset[FileId] = frozenset()
     """The file behind it, and the same file in the layers of an overlay."""
     number: str | None = None
     """The block device behind it."""
     is_certain: bool = True
-    """Whether the driver said what is behind it; else its path did."""
+    """True if the driver named what is behind it, false if only the path did."""
 
     def may_be_over(self, path: str, size_bytes: int) -> bool:
-        """Whether the file at ``path`` may be behind it, although that is not certain."""
+        """Return whether the file at ``path`` may be behind it, where the driver could not be queried."""
         offset_bytes = int(self.device.text("loop/offset") or 0)
         return (
             not self.is_certain
@@ -51,7 +51,7 @@ class Loop:
         )
 
     def other_user(self, host: Host) -> str | None:
-        """Say who has locked the file behind it, or can write to it; None: nobody that we can see."""
+        """Return who has locked the file behind it or can write to it; None if we can see nobody."""
         writers = dict.fromkeys(
             file.process
             for file in open_files(host, answered={number_of(device) for device, _ in self.files})
@@ -72,7 +72,7 @@ class Loop:
 
 
 def bound_loops(host: Host, overlays: Overlays) -> Iterator[Loop]:
-    """Yield the loop devices that something is behind."""
+    """Yield the loop devices that are attached to a file or a device."""
     for device in BlockDevice.all(host):
         if (path := device.backing_path) is None:
             continue
@@ -86,7 +86,7 @@ def bound_loops(host: Host, overlays: Overlays) -> Iterator[Loop]:
 
 
 def _status(device: BlockDevice) -> tuple[FileId | None, str | None]:
-    """Ask the driver which file or block device it holds."""
+    """Query the driver for the file or the block device that it holds. Raises OSError."""
     path = f"/dev/{device.name}"
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -102,7 +102,7 @@ def _status(device: BlockDevice) -> tuple[FileId | None, str | None]:
 
 
 def _by_path(device: BlockDevice, path: str, host: Host, overlays: Overlays) -> Loop:
-    """Say what is behind a loop device as far as its path tells."""
+    """Return a loop device with what the kernel's path for it leads to."""
     number, file = host.device_number(path), None
     if number is None and path.startswith("/dev/"):
         # The kernel's name of a device may have no node here.

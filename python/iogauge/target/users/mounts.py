@@ -17,11 +17,11 @@ from iogauge.target.users.sysfs import Host, names_in, number_of, read_text
 _REMOTE = re.compile(
     r"(nfs|cifs|smb|9p|afs|ceph|coda|fuse|glusterfs|lustre|orangefs|virtiofs|gfs2|ocfs2|beegfs|gpfs).*"
 )
-"""Filesystems that another machine or another process answers for."""
+"""Filesystems served by another machine or another process."""
 _SYSTEM = "choose another one: the system runs from this"
 
 FileId = tuple[int, int]
-"""``(st_dev, st_ino)``: which file, whatever it is called."""
+"""``(st_dev, st_ino)``, which identifies a file under any name."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Mount:
     kind: str
     source: str
     options: tuple[str, ...]
-    """Of the superblock."""
+    """Options of the superblock."""
 
     @property
     def is_remote(self) -> bool:
-        """Whether a look at one of its files may never come back: another machine or process answers for it."""
+        """Whether another machine or process serves it, so that a call on one of its files may never return."""
         return _REMOTE.fullmatch(self.kind) is not None
 
     def sources(self) -> Iterator[str]:
@@ -97,15 +97,15 @@ def unescape(text: str) -> str:
 
 
 def mounts_of(host: Host, process: str = "self") -> list[Mount]:
-    """Return the mounts that one process sees; none where they may not be read."""
+    """Return the mounts that a process sees; none if they may not be read."""
     text = read_text(host.proc / process / "mountinfo") or ""
     return [mount for line in text.splitlines() if (mount := parse_mount(line))]
 
 
 def all_mounts(host: Host) -> Iterator[Mount]:
-    """Yield our own mounts, then those of every other mount namespace whose processes we may look at.
+    """Yield our own mounts, then those of every other mount namespace with a process that we may read.
 
-    No two have the same id.
+    Their ids are distinct.
     """
     yield from mounts_of(host)
     seen = {_namespace(host, "self")}
@@ -117,7 +117,7 @@ def all_mounts(host: Host) -> Iterator[Mount]:
 
 
 def mounted(host: Host) -> Iterator[Backing]:
-    """Yield what every mounted filesystem lies on, as far as its source says."""
+    """Yield the storage below every mounted filesystem, as far as its source and options name it."""
     distinct = {(mount.number, mount.point, mount.source): mount for mount in all_mounts(host)}
     for mount in distinct.values():
         numbers, files = {mount.number}, set[FileId]()
@@ -134,7 +134,7 @@ def mounted(host: Host) -> Iterator[Backing]:
 
 
 def swapped(host: Host) -> Iterator[Backing]:
-    """Yield what every active swap area lies on."""
+    """Yield the storage below every active swap area."""
     for line in (read_text(host.proc / "swaps") or "").splitlines()[1:]:
         path = unescape(line.split()[0])
         number, file = _identify(host, path)
@@ -152,7 +152,7 @@ def processes(host: Host) -> list[str]:
 
 
 def _identify(host: Host, path: str) -> tuple[str | None, FileId | None]:
-    """Say which device or which file ``path`` is."""
+    """Return the number of the block device at ``path``, or the identity of the regular file there."""
     try:
         status = host.stat(path)
     except (OSError, ValueError):

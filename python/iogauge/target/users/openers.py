@@ -23,7 +23,7 @@ class OpenFile:
 
     process: str
     path: Path
-    """Of the descriptor, in proc."""
+    """The descriptor's path in proc."""
     status: os.stat_result
 
     @property
@@ -34,7 +34,7 @@ class OpenFile:
 
 
 def open_files(host: Host = HOST, *, answered: Collection[str] = ()) -> Iterator[OpenFile]:
-    """Yield what other processes have open. ``answered``: numbers of filesystems that have answered already."""
+    """Yield the files that other processes have open. ``answered`` are numbers of filesystems that have answered."""
     mounts = {mount.id: mount for mount in all_mounts(host)}
     for process in processes(host):
         if int(process) == os.getpid():
@@ -52,9 +52,9 @@ def open_files(host: Host = HOST, *, answered: Collection[str] = ()) -> Iterator
 
 
 def processes_with_open(numbers: Collection[str], host: Host = HOST, *, write: bool = False) -> list[str]:
-    """Name the other processes that have one of these block devices open, as ``name (pid 123)``; those we may look at.
+    """Return the other processes that have one of these block devices open, as ``name (pid 123)``.
 
-    ``write``: only those that can write to it.
+    Only processes that we may read are seen. ``write`` selects those that can write to the device.
     """
     users = dict.fromkeys(
         file.process
@@ -67,18 +67,18 @@ def processes_with_open(numbers: Collection[str], host: Host = HOST, *, write: b
 
 
 def program_name(process: str, host: Host = HOST) -> str:
-    """Return how a process is called in messages."""
+    """Return a process as messages name it: ``name (pid 123)``."""
     return f"{read_text(host.proc / process / 'comm') or '?'} (pid {process})"
 
 
 def mount_id(descriptor: Path) -> int | None:
-    """Return the id of the mount through which a descriptor in proc was opened, None where the kernel does not say."""
+    """Return the id of the mount through which a descriptor in proc was opened; None if the kernel reports none."""
     number = _info(descriptor).get("mnt_id")
     return int(number) if number else None
 
 
 def _answers(descriptor: Path, mounts: Mapping[int, Mount], answered: Collection[str]) -> bool:
-    """Whether a descriptor can be looked at without waiting for anybody."""
+    """Return whether stat of a descriptor is sure to return."""
     try:
         link = str(descriptor.readlink())
     except OSError:
@@ -92,7 +92,7 @@ def _answers(descriptor: Path, mounts: Mapping[int, Mount], answered: Collection
 
 
 def _info(descriptor: Path) -> dict[str, str]:
-    """Return what the kernel says of a descriptor in proc; nothing where it may not be read."""
+    """Return the kernel's information on a descriptor in proc; empty if it may not be read."""
     text = read_text(descriptor.parent.with_name("fdinfo") / descriptor.name) or ""
     lines = (line.partition(":") for line in text.splitlines())
     return {name: value.strip() for name, _, value in lines}

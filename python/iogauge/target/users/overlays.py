@@ -1,7 +1,7 @@
 """Finds the files below an overlay: its layers hold the same bytes under other device and inode numbers.
 
-A layer is known by the path that it was mounted with. A layer whose path does not exist here, such as a container's, is
-not seen. Source: the kernel's Documentation/filesystems/overlayfs.rst.
+A layer is found by the path that it was mounted with. A layer whose path does not exist here, such as a container's, is
+missed. Source: the kernel's Documentation/filesystems/overlayfs.rst.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from iogauge.target.users.sysfs import Host, number_of
 
 
 class Overlays:
-    """The overlays that are mounted, in every namespace that can be seen."""
+    """The mounted overlays of every visible mount namespace."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -23,9 +23,9 @@ class Overlays:
         self._overlays = [mount for mount in all_mounts(host) if mount.kind == "overlay"]
 
     def files_below(self, path: str, device: int) -> frozenset[FileId]:
-        """Return what the file at ``path``, on the filesystem ``device`` (``st_dev``), is in the layers below it.
+        """Return the files that hold the bytes of the file at ``path`` in the layers below it.
 
-        Nothing where it lies in no overlay.
+        ``device`` is the file's ``st_dev``. Empty if the file lies in no overlay.
         """
         files: set[FileId] = set()
         waiting = [(path, device)]
@@ -43,7 +43,7 @@ class Overlays:
         return frozenset(files)
 
     def _layers(self, path: str, device: int) -> Iterator[str]:
-        """Yield where a file of an overlay lies in its topmost layer that has it."""
+        """Yield, for each overlay of a file, its path in the topmost layer that has it."""
         for mount in self._of(path, device):
             inside = PurePath(path).relative_to(mount.point)
             for layer in _directories(mount):
@@ -56,9 +56,9 @@ class Overlays:
                 break
 
     def _of(self, path: str, device: int) -> list[Mount]:
-        """Return the overlays that a file may lie in: by path among our mounts, by number in every namespace."""
+        """Return the overlays that may hold a file: by path among our mounts, by number in every namespace."""
         around = [mount for mount in self._own if PurePath(path).is_relative_to(mount.point)]
-        # Of mounts at one point the last covers the others.
+        # The last mount at a point hides the others.
         nearest = max(around, key=lambda mount: len(PurePath(mount.point).parts), default=None)
         here = [mount for mount in around if nearest and mount.point == nearest.point][-1:]
         elsewhere = [
@@ -70,7 +70,7 @@ class Overlays:
 
 
 def _directories(overlay: Mount) -> Iterator[str]:
-    """Yield the directories of an overlay's layers, the uppermost first; relative ones mean nothing here."""
+    """Yield the directories of an overlay's layers, the uppermost first. Relative paths cannot be resolved here."""
     for name in ("upperdir", "lowerdir+", "lowerdir"):
         for option in overlay.options:
             key, _, value = option.partition("=")

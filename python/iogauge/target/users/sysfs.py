@@ -16,14 +16,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Host:
-    """Where the kernel's views of the machine are mounted; tests put small trees of their own here."""
+    """The mount points of sysfs and proc. Tests use small trees of their own."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
     stat: Callable[[str], os.stat_result] = field(default=os.stat, compare=False)
 
     def device_number(self, path: str) -> str | None:
-        """Return ``major:minor`` of the block device at ``path``, None where there is none."""
+        """Return ``major:minor`` of the block device at ``path``; None if there is none."""
         try:
             status = self.stat(path)
         except (OSError, ValueError):
@@ -44,7 +44,7 @@ def number_of(device: int) -> str:
 
 
 def read_text(path: Path) -> str | None:
-    """Return a small file's text without surrounding blanks and NULs, or None where it cannot be read or is empty."""
+    """Return a small file's text without surrounding blanks and NULs; None if it is empty or cannot be read."""
     try:
         text = path.read_bytes().decode("utf-8", "replace").strip(" \t\r\n\0")
     except OSError:
@@ -61,13 +61,13 @@ class BlockDevice:
 
     @classmethod
     def by_number(cls, number: str, host: Host = HOST) -> BlockDevice | None:
-        """Return the device with this ``major:minor``, or None: none, or an anonymous one (btrfs, overlay)."""
+        """Return the device with this ``major:minor``; None if there is none, as for btrfs and overlays."""
         link = host.sys / "dev" / "block" / number
         return cls(link.resolve(), host) if link.exists() else None
 
     @classmethod
     def by_name(cls, name: str, host: Host = HOST) -> BlockDevice | None:
-        """Return the device with this kernel name, or None."""
+        """Return the device with this kernel name; None if there is none."""
         link = host.sys / "class" / "block" / name
         return cls(link.resolve(), host) if link.exists() else None
 
@@ -90,7 +90,7 @@ class BlockDevice:
 
     @property
     def size_bytes(self) -> int:
-        """Capacity; sysfs counts in units of 512 bytes whatever the logical block is."""
+        """Capacity. Sysfs counts units of 512 bytes for any logical block size."""
         return 512 * int(self.text("size") or 0)
 
     @property
@@ -119,7 +119,7 @@ class BlockDevice:
 
     @property
     def slaves(self) -> list[BlockDevice]:
-        """Devices that this one is directly built on."""
+        """Devices directly below this one."""
         return self._linked("slaves")
 
     @property
@@ -129,7 +129,7 @@ class BlockDevice:
 
     @property
     def title(self) -> str:
-        """The name, with the name given by device-mapper or md behind it: ``dm-0 (vg-root)``."""
+        """The name, followed by device-mapper's name: ``dm-0 (vg-root)``."""
         label = self.text("dm/name")
         return f"{self.name} ({label})" if label else self.name
 
@@ -146,7 +146,7 @@ class BlockDevice:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Return the names in a directory, sorted; none where it cannot be read."""
+    """Return the names in a directory, sorted; empty if it cannot be read."""
     try:
         return sorted(entry.name for entry in folder.iterdir())
     except OSError:

@@ -2,9 +2,9 @@
 
 A use of a part is a use of the disk, and the reverse: a disk is in use if one of its partitions is mounted, and a loop
 device if the file behind it is mounted through another loop device. Two searches cover that. *Below* a device is
-everything stored on it: partitions, holders, loop devices attached to it. *Above* is what it is stored on: its disk,
-its slaves, its backing file. Any use below counts. Above, only uses of that device or file count, not of its other
-parts.
+everything stored on it: partitions, holders, loop devices attached to it. *Above* are the devices and files that it is
+stored on: its disk, its slaves, its backing file. Any use below counts. Above, only uses of that device or file count,
+not those of its other parts.
 
 The result explains a refusal; the kernel decides by refusing O_EXCL. Source: sysfs-block, loop(4).
 """
@@ -24,7 +24,7 @@ from iogauge.target.users.sysfs import HOST, BlockDevice, Host, read_text
 
 @dataclass(frozen=True)
 class Use:
-    """One use of a target, as text that follows "is in use:", and how to end it."""
+    """One use of a target, worded to follow "is in use:", and how to end it."""
 
     what: str
     remedy: str
@@ -45,16 +45,16 @@ class Usage:
         self._loops = list(bound_loops(host, self._overlays))
 
     def of_device(self, device: BlockDevice) -> list[Use]:
-        """Return every use of a block device, of anything on it, and of what it lies on."""
+        """Return every use of a block device, of everything on it, and of the storage below it."""
         uses = self._below(device, "it", set())
         uses += self._above(device, {device.number})
         return list(dict.fromkeys(uses))
 
     def of_file(self, file: FileId, *, path: str = "", size_bytes: int = 0) -> list[Use]:
-        """Return every use of a regular file as if it were a device: mounted, swapped to, behind a loop device.
+        """Return every use of a regular file as a device: mounted, swapped to, behind a loop device.
 
-        Given its resolved ``path`` and ``size_bytes``, return uses of the same file in the layers of an overlay too,
-        and loop devices that may be over it.
+        With its resolved ``path`` and ``size_bytes``, the result also has uses of the same file in the layers of an
+        overlay, and loop devices that may be attached to it.
         """
         files = frozenset({file})
         if not path:
@@ -69,7 +69,7 @@ class Usage:
         return list(dict.fromkeys(uses))
 
     def of_backing_files(self, device: BlockDevice) -> list[Use]:
-        """Return who has locked, or can write to, the files that a device lies on: those behind loop devices."""
+        """Return the locks on, and the writers to, the files behind the loop devices that a device lies on."""
         return [
             Use(f"its backing file {loop.path} is {user}", "end that use")
             for loop in self._loops_under(device, set())
@@ -77,7 +77,7 @@ class Usage:
         ]
 
     def _loops_under(self, device: BlockDevice, seen: set[str]) -> list[Loop]:
-        """Return the loop devices that a device is, is a part of, or lies on."""
+        """Return the loop devices at or below a device: itself, its disk, and what these lie on."""
         if device.number in seen:
             return []
         seen.add(device.number)
@@ -150,7 +150,7 @@ class Usage:
 
 
 def mount_of_fd(fd: int, host: Host = HOST) -> Mount | None:
-    """Return the mount through which a descriptor was opened, None where the kernel does not say."""
+    """Return the mount through which a descriptor was opened; None if the kernel does not report it."""
     number = mount_id(host.proc / "self" / "fd" / str(fd))
     return next((mount for mount in mounts_of(host) if mount.id == number), None)
 
@@ -163,7 +163,7 @@ def _attached(loop: Loop, called: str) -> Use:
 def _perhaps_attached(loop: Loop) -> Use:
     name = loop.device.name
     return Use(
-        f"loop device {name} may be attached to it: /dev/{name} cannot be asked, and is over a file of that name, "
+        f"loop device {name} may be attached to it: /dev/{name} cannot be queried, and its file has the same name: "
         f"{loop.path}",
         f"run as a user who may open /dev/{name}, or detach it (losetup -d /dev/{name})",
     )
