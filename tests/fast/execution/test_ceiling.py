@@ -44,24 +44,24 @@ def core(monkeypatch: pytest.MonkeyPatch) -> Core:
 
 def test_the_best_of_several_short_probes_counts(core: Core) -> None:
     core.ios = {0: 1_000, 1: 30, 2: 3_000, 3: 600, 4: 2_000, 5: 60}
-    found = ceiling.measure_ceiling()
+    result = ceiling.measure_ceiling()
     assert core.made == [(20, 32, 5), (20, 1, 5)] * 3
-    assert (found.iops, found.shallow_iops, found.lat_mean_ns) == (1_000, 200, 100)
-    assert (found.clock_source, found.clock_read_ns, found.sleep_slack_ns) == ("tsc", 9, 50_000)
+    assert (result.iops, result.shallow_iops, result.lat_mean_ns) == (1_000, 200, 100)
+    assert (result.clock_source, result.clock_read_ns, result.sleep_slack_ns) == ("tsc", 9, 50_000)
 
 
 def test_probes_that_never_ran_are_tried_again_for_longer(core: Core) -> None:
     core.ios = dict.fromkeys(range(7), 0)
-    found = ceiling.measure_ceiling()
+    result = ceiling.measure_ceiling()
     assert [runtime_ms for runtime_ms, _, _ in core.made] == [20] * 6 + [40] * 6
-    assert (found.iops, found.shallow_iops, found.lat_mean_ns) == (1_000, 1_000, 20)
+    assert (result.iops, result.shallow_iops, result.lat_mean_ns) == (1_000, 1_000, 20)
 
 
 def test_tries_come_to_an_end(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ceiling, "_TRIES", 1)
     core.ios = dict.fromkeys(range(6), 0)
-    found = ceiling.measure_ceiling()
-    assert (found.iops, found.shallow_iops, found.lat_mean_ns, len(core.made)) == (0, 0, 0, 6)
+    result = ceiling.measure_ceiling()
+    assert (result.iops, result.shallow_iops, result.lat_mean_ns, len(core.made)) == (0, 0, 0, 6)
 
 
 @pytest.mark.parametrize(

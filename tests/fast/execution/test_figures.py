@@ -15,22 +15,22 @@ READ, WRITE = Direction.READ, Direction.WRITE
 def test_a_quantile_stays_within_what_was_measured_exactly() -> None:
     """All in one bucket, of which only one end was ever seen."""
     tally = builders.tally({1_000_001: 100})
-    (found,) = row_figures(report_records.record([Job(name="r", rw="randread")], [{READ: tally}]))
-    assert found.lat_p50_ns == 1_000_001
+    (figures,) = row_figures(report_records.record([Job(name="r", rw="randread")], [{READ: tally}]))
+    assert figures.lat_p50_ns == 1_000_001
 
 
 def test_a_row_without_exact_figures_has_its_buckets() -> None:
     tally = builders.tally({1_000_001: 100}, exact={})
-    (found,) = row_figures(report_records.record([Job(name="r", rw="randread")], [{READ: tally}]))
-    assert found.lat_p50_ns is not None
-    assert found.lat_p50_ns > 1_000_001
+    (figures,) = row_figures(report_records.record([Job(name="r", rw="randread")], [{READ: tally}]))
+    assert figures.lat_p50_ns is not None
+    assert figures.lat_p50_ns > 1_000_001
 
 
 def test_lateness_is_unknown_where_nothing_was_due() -> None:
-    (found,) = row_figures(report_records.record([Job(name="r")], [{READ: builders.tally({5: 1})}]))
-    assert (found.scheduled, found.lateness) == (False, None)
-    (found,) = row_figures(report_records.record([Job(name="r")], [{READ: late({9: 2_000})}]))
-    assert (found.scheduled, found.lateness) == (True, Tail(q=0.99, value_ns=9))
+    (figures,) = row_figures(report_records.record([Job(name="r")], [{READ: builders.tally({5: 1})}]))
+    assert (figures.scheduled, figures.lateness) == (False, None)
+    (figures,) = row_figures(report_records.record([Job(name="r")], [{READ: late({9: 2_000})}]))
+    assert (figures.scheduled, figures.lateness) == (True, Tail(q=0.99, value_ns=9))
 
 
 def late(lateness_ns: dict[int, int]) -> Tally:
@@ -43,11 +43,11 @@ def test_only_quantiles_that_their_sample_supports_are_judged(count: int, q: flo
     run = report_records.record([Job(name="r")], [{READ: late({9: count})}])
     gaps = run.result.rows[0].model_copy(update={"loop_gap": builders.histogram({70: count * 10})})
     run = run.model_copy(update={"result": run.result.model_copy(update={"rows": (gaps,)})})
-    (found,) = row_figures(run)
-    assert found.lateness == (q and Tail(q=q, value_ns=9))
-    assert found.lat_p50_ns is None
+    (figures,) = row_figures(run)
+    assert figures.lateness == (q and Tail(q=q, value_ns=9))
+    assert figures.lat_p50_ns is None
     expected = 0.999 if count >= 1_000 else 0.99 if count >= 100 else 0.9
-    assert found.loop_gap == Tail(q=expected, value_ns=70)
+    assert figures.loop_gap == Tail(q=expected, value_ns=70)
 
 
 def test_a_rows_work_is_that_of_its_directions_together_and_told_of_once() -> None:
@@ -57,8 +57,11 @@ def test_a_rows_work_is_that_of_its_directions_together_and_told_of_once() -> No
         Direction.SYNC: builders.tally({5: 3}),
     }
     run = report_records.record([Job(name="m", rw="randrw", iodepth=4, ioengine="libaio")], [both])
-    assert [(found.direction, found.row_ios) for found in row_figures(run)] == [(READ, 20), (WRITE, None)]
-    assert {(found.workers, found.iodepth) for found in row_figures(run)} == {(1, 4)}
+    assert [(row.direction, row.row_ios) for row in row_figures(run)] == [
+        (READ, 20),
+        (WRITE, None),
+    ]
+    assert {(row.workers, row.iodepth) for row in row_figures(run)} == {(1, 4)}
 
 
 def test_what_a_row_left_undone_is_counted_once() -> None:
@@ -66,4 +69,4 @@ def test_what_a_row_left_undone_is_counted_once() -> None:
     record = report_records.record([Job(name="m", rw="randrw")], [both])
     workers = tuple(worker.model_copy(update={"overdue": 40}) for worker in record.result.workers)
     record = record.model_copy(update={"result": record.result.model_copy(update={"workers": workers})})
-    assert sum(found.overdue for found in row_figures(record)) == 40 * len(workers)
+    assert sum(row.overdue for row in row_figures(record)) == 40 * len(workers)

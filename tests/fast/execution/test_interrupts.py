@@ -58,18 +58,18 @@ class Handle:
 def drive(monkeypatch: pytest.MonkeyPatch, handle: Handle, **fields: Any) -> tuple[int, list[int], list[str]]:
     """Return how often the run was interrupted, the intervals that were heard, and what was said."""
     monkeypatch.setattr(core._core, "RunHandle", handle)
-    heard: list[int] = []
+    indices: list[int] = []
     said: list[str] = []
     with Interrupts() as interrupts:
         result = core.drive(
             report_records.plan([]),
             interrupts=interrupts,
-            on_interval=lambda interval: heard.append(interval.index),
+            on_interval=lambda interval: indices.append(interval.index),
             on_message=said.append,
             **fields,
         )
     assert result == RESULT
-    return interrupts.count, heard, said
+    return interrupts.count, indices, said
 
 
 def nothing() -> None:
@@ -78,15 +78,15 @@ def nothing() -> None:
 
 def test_an_interval_that_comes_with_ctrl_c_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     handle = Handle(nothing, ctrl_c, nothing)
-    count, heard, said = drive(monkeypatch, handle)
-    assert (count, heard, handle.asked) == (1, [2, 1, 0], ["stop"])
+    count, indices, said = drive(monkeypatch, handle)
+    assert (count, indices, handle.asked) == (1, [2, 1, 0], ["stop"])
     assert said == ["interrupted: waiting for requests in flight (interrupt again to stop waiting)"]
 
 
 def test_once_more_is_not_waited_for_what_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     handle = Handle(ctrl_c, nothing, ctrl_c, ctrl_c)
-    count, heard, said = drive(monkeypatch, handle)
-    assert (count, heard) == (3, [3, 2, 1, 0])
+    count, indices, said = drive(monkeypatch, handle)
+    assert (count, indices) == (3, [3, 2, 1, 0])
     assert handle.asked[:2] == ["stop", "give up"]
     assert len(said) == 1
 
@@ -159,16 +159,16 @@ def test_actions_that_are_not_pythons_are_left_alone(action: signal.Handlers) ->
 
 
 def test_another_thread_changes_nothing() -> None:
-    seen = []
+    states = []
 
     def enter() -> None:
         with Interrupts() as interrupts:
-            seen.append((signal.getsignal(signal.SIGINT), interrupts.count))
+            states.append((signal.getsignal(signal.SIGINT), interrupts.count))
 
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()
-    assert seen == [(signal.default_int_handler, 0)]
+    assert states == [(signal.default_int_handler, 0)]
 
 
 def test_an_interrupted_ceiling_does_not_go_on_to_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

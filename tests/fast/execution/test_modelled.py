@@ -31,9 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def job(*options: str, target: str = "model:p4800x", name: str = "x") -> list[str]:
     """A job's options; a fifth of a second of random 4k reads, unless ``options`` say otherwise."""
-    given = {"filename": target, "rw": "randread", "bs": "4k", "runtime": "200ms", "time_based": "1"}
-    given |= dict(option.partition("=")[::2] for option in options)
-    return [f"--name={name}", *(f"--{key}={value}" if value else f"--{key}" for key, value in given.items())]
+    fields = {"filename": target, "rw": "randread", "bs": "4k", "runtime": "200ms", "time_based": "1"}
+    fields |= dict(option.partition("=")[::2] for option in options)
+    return [f"--name={name}", *(f"--{key}={value}" if value else f"--{key}" for key, value in fields.items())]
 
 
 def run(*arguments: str, seed: int = 1, **fields) -> RunRecord:
@@ -60,13 +60,13 @@ MIXED = [
 
 
 def test_one_seed_gives_one_run_and_another_another() -> None:
-    heard: dict[str, list[Interval]] = {}
+    intervals: dict[str, list[Interval]] = {}
     logs, results = {}, {}
     for name, seed in (("one", 5), ("same", 5), ("other", 6)):
-        heard[name] = []
+        intervals[name] = []
         spill = Spill.create(Path(), request_log=None)
         options = [*MIXED, "--randrepeat=0"]
-        record = run(*options, seed=seed, spill=spill, on_interval=heard[name].append, interval_ns=10**8)
+        record = run(*options, seed=seed, spill=spill, on_interval=intervals[name].append, interval_ns=10**8)
         results[name] = record.result
         logs[name] = b"".join(records.tobytes() for records in spill.records())
         assert spill.failure is None
@@ -76,7 +76,7 @@ def test_one_seed_gives_one_run_and_another_another() -> None:
             == sum(tally.ios for row in record.result.rows for tally in row.tallies.values())
         )
     assert results["one"] == results["same"]
-    assert heard["one"] == heard["same"]
+    assert intervals["one"] == intervals["same"]
     assert logs["one"] == logs["same"]
     assert results["one"] != results["other"]
     assert logs["one"] != logs["other"]
@@ -184,7 +184,9 @@ def test_thought_takes_its_time() -> None:
 
 def test_a_ramp_is_left_out() -> None:
     ramps: set[bool] = set()
-    record = run(*job("ramp_time=100ms"), on_interval=lambda each: ramps.add(each.ramp), interval_ns=10**7)
+    record = run(
+        *job("ramp_time=100ms"), on_interval=lambda interval: ramps.add(interval.ramp), interval_ns=10**7
+    )
     (row,) = record.result.rows
     assert row.start_ns == SECOND_NS // 10
     assert row.end_ns - row.start_ns == pytest.approx(0.2 * SECOND_NS, rel=1e-3)
@@ -270,12 +272,12 @@ def test_the_table_says_what_was_modelled(capsys: pytest.CaptureFixture[str]) ->
 
 def test_json_and_percentiles(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--output-format=json+", *job("percentile_list=50:99")]) == 0
-    found = json.loads(capsys.readouterr().out)
-    (told,) = found["jobs"]
-    assert list(told["read"]["clat_ns"]["percentile"]) == ["50.000000", "99.000000"]
-    assert told["read"]["runtime"] == 200
-    assert found["disk_util"] == []
-    beyond = found["iogauge"]
+    output = json.loads(capsys.readouterr().out)
+    (fio_job,) = output["jobs"]
+    assert list(fio_job["read"]["clat_ns"]["percentile"]) == ["50.000000", "99.000000"]
+    assert fio_job["read"]["runtime"] == 200
+    assert output["disk_util"] == []
+    beyond = output["iogauge"]
     assert beyond["clock"]["source"] == "virtual"
     assert beyond["ceiling"] is None
     assert beyond["targets"][0]["modelled"]["drive"] == "p4800x-375g"
@@ -311,6 +313,6 @@ def test_ctrl_c_ends_a_long_run_and_reports_it() -> None:
         out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "interrupted: the results up to then are reported"
-    found = json.loads(out)
-    assert found["iogauge"]["stopped_by"] == "interrupt"
-    assert found["jobs"][0]["read"]["total_ios"] > 1000
+    output = json.loads(out)
+    assert output["iogauge"]["stopped_by"] == "interrupt"
+    assert output["jobs"][0]["read"]["total_ios"] > 1000

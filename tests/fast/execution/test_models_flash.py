@@ -94,5 +94,5 @@ def test_a_run_s_write_amplification_is_that_of_the_closed_form(over_provisionin
         result = simulate(jobs, {TARGET: drive(over_provisioning)}, IDEAL, seed=3, interrupts=interrupts)
     (tally,) = (tally for row in result.rows for tally in row.tallies.values() if tally.ios)
     assert tally.ios == writes
-    (found,) = result.drives
-    assert found.write_amplification == pytest.approx(closed_form(over_provisioning), rel=0.03)
+    (drive_result,) = result.drives
+    assert drive_result.write_amplification == pytest.approx(closed_form(over_provisioning), rel=0.03)

@@ -243,14 +243,14 @@ def test_another_seed_makes_another_log(family: str) -> None:
 
 @each_family
 def test_the_log_holds_all_that_it_is_there_for(family: str) -> None:
-    found = logged(family, seed=1)
-    records = np.frombuffer(found.requests, dtype=LOG_RECORD)
+    log = logged(family, seed=1)
+    records = np.frombuffer(log.requests, dtype=LOG_RECORD)
     assert set(np.unique(records["direction"])) == {0, 1, 2, 3}
     assert set(np.unique(records["stage"])) == {0, 1}
     assert len(np.unique(records["done_ns"] - records["start_ns"])) > 1_000
-    assert found.drive.throttled_ns > 0
-    assert found.drive.low_power_ns > 0
+    assert log.drive.throttled_ns > 0
+    assert log.drive.low_power_ns > 0
     if LOGS[family][0] is NAND:
-        assert found.drive.write_amplification > 1.5
-        assert found.drive.erases_max > 0
-        assert found.drive.unwritten_reads > 0
+        assert log.drive.write_amplification > 1.5
+        assert log.drive.erases_max > 0
+        assert log.drive.unwritten_reads > 0

@@ -67,8 +67,8 @@ def test_those_that_a_split_brings_together_do_not_spin() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_job_that_names_its_cpu_has_it_alone(order: int) -> None:
-    free, asked = job("free"), job("asked", cpus_allowed=(1,))
-    assert placed(*[free, asked][::order]) == [((0,), True), ((1,), True)][::order]
+    free, requests = job("free"), job("asked", cpus_allowed=(1,))
+    assert placed(*[free, requests][::order]) == [((0,), True), ((1,), True)][::order]
 
 
 def test_where_too_little_is_left_the_others_share_and_nobody_spins() -> None:
@@ -141,16 +141,16 @@ NAMED = st.sets(st.integers(0, 3), max_size=4).map(lambda cpus: tuple(sorted(cpu
 
 @given(st.lists(st.tuples(NAMED, st.sampled_from(["shared", "split"])), min_size=1, max_size=6))
 def test_a_spinning_worker_leaves_room_for_all_that_could_run_beside_it(
-    asked: list[tuple[tuple[int, ...], str]],
+    requests: list[tuple[tuple[int, ...], str]],
 ) -> None:
     stage = [
         WorkerRequest(job=job(cpus_allowed=cpus, cpus_allowed_policy=policy), number=number)
-        for number, (cpus, policy) in enumerate(asked)
+        for number, (cpus, policy) in enumerate(requests)
     ]
-    found = assign(stage, (0, 1, 2, 3))
-    for claim, place in zip(stage, found, strict=True):
+    assignments = assign(stage, (0, 1, 2, 3))
+    for claim, place in zip(stage, assignments, strict=True):
         assert set(place.cpus) <= set(claim.job.cpus_allowed or (0, 1, 2, 3))
-        sharing = [other for other in found if set(other.cpus or (0, 1, 2, 3)) & set(place.cpus)]
+        sharing = [other for other in assignments if set(other.cpus or (0, 1, 2, 3)) & set(place.cpus)]
         if place.spin:
             assert len(sharing) <= len(place.cpus)
         if len(place.cpus) == 1 and len(sharing) > 1:

@@ -80,10 +80,10 @@ def batches(**fields: object) -> tuple[int | None, int | None]:
 
 def test_a_worker_is_not_pinned_where_threads_of_the_kernel_do_its_requests() -> None:
     jobs = [Job(name=name, filenames=("/drive",), ioengine=EngineKind.IO_URING) for name in "ab"]
-    asked: list[RunPlan] = []
+    plans: list[RunPlan] = []
 
     def second(plan: RunPlan) -> tuple[bool, ...]:
-        asked.append(plan)
+        plans.append(plan)
         return False, True
 
     plan = make_plan(
@@ -100,7 +100,7 @@ def test_a_worker_is_not_pinned_where_threads_of_the_kernel_do_its_requests() ->
         ((2,), False),
         ((), True),
     ]
-    assert [worker.files for worker in asked[0].stages[0].workers] == [
+    assert [worker.files for worker in plans[0].stages[0].workers] == [
         worker.files for worker in plan.stages[0].workers
     ]
 
@@ -178,10 +178,10 @@ def test_an_offset_that_leaves_nothing_is_refused() -> None:
 
 
 def test_the_null_engine_has_no_end() -> None:
-    given: dict[str, object] = {"ioengine": EngineKind.NULL, "numjobs": 3}
-    given |= {"size": Amount(size_bytes=1 << 20), "offset_increment": Amount(size_bytes=1 << 20)}
-    assert regions(**given) == [(n << 20, 1 << 20) for n in range(3)]
-    assert regions(**given | {"offset": Amount(percent=50)}) == [
+    fields: dict[str, object] = {"ioengine": EngineKind.NULL, "numjobs": 3}
+    fields |= {"size": Amount(size_bytes=1 << 20), "offset_increment": Amount(size_bytes=1 << 20)}
+    assert regions(**fields) == [(n << 20, 1 << 20) for n in range(3)]
+    assert regions(**fields | {"offset": Amount(percent=50)}) == [
         ((n << 20) + (1 << 19), 1 << 20) for n in range(3)
     ]
     assert regions(ioengine=EngineKind.NULL, offset=Amount(size_bytes=4096)) == [(4096, NULL_SIZE_BYTES)]

@@ -91,14 +91,14 @@ def test_steps_of_a_review_take_seeds_from_the_reviews(monkeypatch: pytest.Monke
     Path("few.toml").write_text(PLAN)
     seeds = set()
     for seed in (1, 2):
-        asked = (
+        options = (
             "--suite=few.toml",
             "--repeats=2",
             "--runtime=10ms",
             f"--seed={seed}",
             f"--output=saved{seed}",
         )
-        assert cli.main(["review", "model:p4800x", *asked]) == status.OK
+        assert cli.main(["review", "model:p4800x", *options]) == status.OK
         review = Review.open(Path(f"saved{seed}"))
         for step in review.manifest.steps:
             plan = review.record(step.id).plan

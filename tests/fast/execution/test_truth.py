@@ -25,8 +25,8 @@ def command(*arguments: str) -> list[str]:
 
 def measured(*arguments: str) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
     ended = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=600, check=True)
-    found: dict[str, dict[str, dict[str, dict[str, float]]]] = json.loads(ended.stdout)["jobs"][0]
-    return found
+    output: dict[str, dict[str, dict[str, dict[str, float]]]] = json.loads(ended.stdout)["jobs"][0]
+    return output
 
 
 def exact_quantile(values: np.ndarray, q: float) -> int:
@@ -35,10 +35,10 @@ def exact_quantile(values: np.ndarray, q: float) -> int:
 
 def test_every_quantile_is_that_of_the_request_log(tmp_path: Path) -> None:
     log = tmp_path / "requests.parquet"
-    asked = ["1", "10", "25", "50", "75", "90", "99", "99.9", "99.97"]
+    percents = ["1", "10", "25", "50", "75", "90", "99", "99.9", "99.97"]
     job = measured(
         f"--request-log={log}", f"--number_ios={REQUESTS}", "--rate_iops=200000", "--rate_process=poisson",
-        "--iodepth=8", f"--percentile_list={':'.join(asked)}", "--lat_percentiles=1",
+        "--iodepth=8", f"--percentile_list={':'.join(percents)}", "--lat_percentiles=1",
     )["read"]  # fmt: skip
     table = pq.read_table(log)
     assert table.num_rows == REQUESTS == job["total_ios"]
@@ -49,7 +49,7 @@ def test_every_quantile_is_that_of_the_request_log(tmp_path: Path) -> None:
         "lateness_ns": columns["start_ns"] - columns["ready_ns"],
     }
     for kind, values in latencies.items():
-        for percent in asked:
+        for percent in percents:
             reported = job[kind]["percentile"][f"{float(percent):f}"]
             exact = exact_quantile(values, float(percent) / 100)
             assert reported == pytest.approx(exact, rel=0.001, abs=0.5), (kind, percent)
@@ -106,10 +106,10 @@ def test_a_stopped_process_is_late_and_not_its_drive() -> None:
 
 
 def threads_of(pid: int) -> set[str]:
-    found = set()
+    names = set()
     for task in Path(f"/proc/{pid}/task").glob("*/comm"):
         try:
-            found.add(task.read_text().strip())
+            names.add(task.read_text().strip())
         except OSError:
             continue
-    return found
+    return names

@@ -271,11 +271,11 @@ def test_polling_wants_poll_queues() -> None:
 
 
 def test_reads_of_what_nobody_wrote() -> None:
-    seen = Observations(unwritten={PATH: 0.4})
-    (one,) = judged(observed=seen)
+    observations = Observations(unwritten={PATH: 0.4})
+    (one,) = judged(observed=observations)
     assert one.code is Code.UNWRITTEN
     assert "40%" in one.message
-    assert codes(plans.plan(plans.worker(rw=Rw.RANDWRITE)), observed=seen) == []
+    assert codes(plans.plan(plans.worker(rw=Rw.RANDWRITE)), observed=observations) == []
     assert codes(observed=Observations(unwritten={PATH: 0.001})) == []
 
 

@@ -59,20 +59,20 @@ def test_many_blocks_are_sampled_and_agree_with_all_ways() -> None:
 
 @given(ratios)
 def test_the_estimate_is_the_median_of_all_pairs_means(logs: list[float]) -> None:
-    found = compare([1000.0] * len(logs), [1000 * math.exp(log) for log in logs])
+    result = compare([1000.0] * len(logs), [1000 * math.exp(log) for log in logs])
     pairs = [(a + b) / 2 for i, a in enumerate(logs) for b in logs[i:]]
-    assert math.log(found.ratio) == pytest.approx(np.median(pairs), abs=1e-12)
+    assert math.log(result.ratio) == pytest.approx(np.median(pairs), abs=1e-12)
 
 
 @pytest.mark.parametrize("blocks", [6, 7, 9, 12, 15, 25])
 def test_the_interval_holds_what_the_signed_rank_test_does_not_reject(blocks: int) -> None:
     logs = np.random.default_rng(blocks).normal(0.1, 0.05, blocks)
-    found = compare([1.0] * blocks, np.exp(logs).tolist())
+    result = compare([1.0] * blocks, np.exp(logs).tolist())
     for bound, alpha, inside in (
-        (found.low, 0.05, 1),
-        (found.high, 0.05, -1),
-        (found.inner_low, 0.1, 1),
-        (found.inner_high, 0.1, -1),
+        (result.low, 0.05, 1),
+        (result.high, 0.05, -1),
+        (result.inner_low, 0.1, 1),
+        (result.inner_high, 0.1, -1),
     ):
         assert bound is not None
         within, outside = (
@@ -85,13 +85,13 @@ def test_the_interval_holds_what_the_signed_rank_test_does_not_reject(blocks: in
 @pytest.mark.parametrize("blocks", [2, 3, 4, 5])
 def test_few_blocks_have_students_interval(blocks: int) -> None:
     logs = np.random.default_rng(blocks).normal(0.3, 0.01, blocks)
-    found = compare([1.0] * blocks, np.exp(logs).tolist())
+    result = compare([1.0] * blocks, np.exp(logs).tolist())
     low, high = stats.t.interval(0.95, blocks - 1, loc=logs.mean(), scale=stats.sem(logs))
-    assert (found.low, found.high) == (pytest.approx(math.exp(low)), pytest.approx(math.exp(high)))
-    assert found.by_t
+    assert (result.low, result.high) == (pytest.approx(math.exp(low)), pytest.approx(math.exp(high)))
+    assert result.by_t
     # However far from 1 it lies, it decides nothing.
-    assert found.verdict == Verdict.UNDECIDED
-    assert found.p == 2 / 2**blocks
+    assert result.verdict == Verdict.UNDECIDED
+    assert result.p == 2 / 2**blocks
 
 
 def test_ranks_are_used_where_they_can_be_and_one_block_has_no_interval() -> None:
@@ -110,15 +110,15 @@ def test_few_blocks_have_no_inner_interval() -> None:
 @pytest.mark.parametrize("blocks", [5, 8, 13])
 def test_being_alike_is_two_signed_rank_tests_against_the_margin(blocks: int) -> None:
     logs = np.random.default_rng(blocks).normal(0.01, 0.02, blocks)
-    found = compare([1.0] * blocks, np.exp(logs).tolist(), margin=0.05)
+    result = compare([1.0] * blocks, np.exp(logs).tolist(), margin=0.05)
     edge = math.log(1.05)
     below = stats.wilcoxon(logs - edge, alternative="less", method="exact").pvalue
     above = stats.wilcoxon(logs + edge, alternative="greater", method="exact").pvalue
-    assert found.p_alike == pytest.approx(max(below, above))
-    assert found.inner_low is not None
-    assert found.inner_high is not None
-    inside = found.inner_low >= 1 / 1.05 and found.inner_high <= 1.05
-    assert (found.p_alike <= ALPHA) == inside
+    assert result.p_alike == pytest.approx(max(below, above))
+    assert result.inner_low is not None
+    assert result.inner_high is not None
+    inside = result.inner_low >= 1 / 1.05 and result.inner_high <= 1.05
+    assert (result.p_alike <= ALPHA) == inside
 
 
 def test_the_three_verdicts() -> None:
@@ -206,8 +206,8 @@ def test_a_plan_needs_an_effect_a_variation_and_a_power(
 @pytest.mark.parametrize("claims", [1, 2, 5, 16, 20, 80])
 def test_the_fewest_blocks_that_can_show_to_be_alike_are_the_fewest(claims: int) -> None:
     fewest = fewest_blocks_alike(claims)
-    found = [compare([1.0] * blocks, [1.0] * blocks).p_alike * claims for blocks in (fewest - 1, fewest)]
-    assert found[0] > ALPHA >= found[1]
+    result = [compare([1.0] * blocks, [1.0] * blocks).p_alike * claims for blocks in (fewest - 1, fewest)]
+    assert result[0] > ALPHA >= result[1]
 
 
 @pytest.mark.parametrize(("variation", "steps", "claims"), [(0.03, 1, 1), (0.02, 9, 5), (0.01, 9, 20)])

@@ -24,16 +24,16 @@ def test_what_matters_to_nobody_is_no_change() -> None:
     ("correlation", "seconds", "trials"), [(0.0, 60, 60), (0.9, 60, 100), (0.9, 600, 20)]
 )
 def test_stationary_series_are_hardly_ever_warned_of(correlation: float, seconds: int, trials: int) -> None:
-    found = departures("flat", noise=0.2, correlation=correlation, seconds=seconds, trials=trials)
-    assert found.warned <= 0.05
+    result = departures("flat", noise=0.2, correlation=correlation, seconds=seconds, trials=trials)
+    assert result.warned <= 0.05
 
 
 @pytest.mark.parametrize(("noise", "correlation"), [(0.03, 0.0), (0.05, 0.5)])
 @pytest.mark.parametrize("shape", ["30 % down, linear", "down to half, exponential"])
 def test_drifts_are_told_as_drifts(shape: str, noise: float, correlation: float) -> None:
-    found = departures(shape, noise=noise, correlation=correlation, seconds=60, trials=50)
-    assert found.drifts >= 0.9
-    assert found.jumps <= 0.05
+    result = departures(shape, noise=noise, correlation=correlation, seconds=60, trials=50)
+    assert result.drifts >= 0.9
+    assert result.jumps <= 0.05
 
 
 @pytest.mark.parametrize(("noise", "correlation"), [(0.02, 0.0), (0.03, 0.0), (0.05, 0.5)])
@@ -45,9 +45,9 @@ def test_a_small_drift_is_not_told_as_a_jump(noise: float, correlation: float) -
 
 
 def test_jumps_are_told_as_jumps() -> None:
-    found = departures("20 % down at once", noise=0.03, correlation=0.5, seconds=60, trials=50)
-    assert found.jumps >= 0.9
-    assert found.drifts <= 0.05
+    result = departures("20 % down at once", noise=0.03, correlation=0.5, seconds=60, trials=50)
+    assert result.jumps >= 0.9
+    assert result.drifts <= 0.05
 
 
 def test_every_shape_begins_at_the_rate() -> None:
@@ -56,10 +56,10 @@ def test_every_shape_begins_at_the_rate() -> None:
 
 
 def test_the_size_and_the_time_of_a_drift_are_told() -> None:
-    found = course(noisy((300, 1e5)) * np.linspace(1.0, 0.8, 300)).drift
-    assert found is not None
-    assert found.present
-    assert found.change == pytest.approx(-0.2, abs=0.03)
+    result = course(noisy((300, 1e5)) * np.linspace(1.0, 0.8, 300)).drift
+    assert result is not None
+    assert result.present
+    assert result.change == pytest.approx(-0.2, abs=0.03)
     small = course(noisy((300, 1e5), spread=0.001) * np.linspace(1.0, 0.95, 300)).drift
     assert small is not None
     assert small.change == pytest.approx(-0.05, abs=0.01)
@@ -73,11 +73,11 @@ def test_the_size_and_the_time_of_a_drift_are_told() -> None:
 
 def test_a_drift_that_follows_on_a_jump_is_told_beside_it() -> None:
     shape = np.concatenate([np.ones(40), np.linspace(0.6, 0.45, 80)])
-    found = course(noisy((120, 1e5), spread=0.01) * shape)
-    assert found.level_starts_s == (40,)
-    assert found.drift is not None
-    assert (found.drift.start_s, found.drift.end_s) == (40, 120)
-    assert found.drift.change == pytest.approx(-0.25, abs=0.04)
+    result = course(noisy((120, 1e5), spread=0.01) * shape)
+    assert result.level_starts_s == (40,)
+    assert result.drift is not None
+    assert (result.drift.start_s, result.drift.end_s) == (40, 120)
+    assert result.drift.change == pytest.approx(-0.25, abs=0.04)
 
 
 def _settling(seconds: int) -> NDArray[np.float64]:
@@ -85,10 +85,10 @@ def _settling(seconds: int) -> NDArray[np.float64]:
 
 
 def test_a_rate_that_settles_drifts_and_does_not_jump() -> None:
-    found = course(noisy((600, 1e5), spread=0.01, correlation=0.0) * _settling(600))
-    assert found.level_starts_s == ()
-    assert found.drift is not None
-    assert found.drift.change == pytest.approx(-0.4, abs=0.03)
+    result = course(noisy((600, 1e5), spread=0.01, correlation=0.0) * _settling(600))
+    assert result.level_starts_s == ()
+    assert result.drift is not None
+    assert result.drift.change == pytest.approx(-0.4, abs=0.03)
 
 
 def test_a_rate_that_rises_drifts_upwards() -> None:

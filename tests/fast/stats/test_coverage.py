@@ -25,18 +25,18 @@ def test_a_streams_truth_is_that_of_many_of_its_seconds(stream: Stream) -> None:
 
 def test_rows_become_the_recorders_histograms() -> None:
     latencies = np.array([[5.0, 2048.0, 2049.0, 5.0], [1e6, 1.0, 1e6, 7e9]])
-    for found, row in zip(histograms(latencies), latencies, strict=True):
+    for result, row in zip(histograms(latencies), latencies, strict=True):
         expected = Histogram.of(row.astype(int))
-        assert found.values.tolist() == expected.values.tolist()
-        assert found.lowest.tolist() == expected.lowest.tolist()
-        assert found.counts.tolist() == expected.counts.tolist()
+        assert result.values.tolist() == expected.values.tolist()
+        assert result.lowest.tolist() == expected.lowest.tolist()
+        assert result.counts.tolist() == expected.counts.tolist()
 
 
 @pytest.mark.parametrize("stream", [*STREAMS[:2], *STREAMS[3:]], ids=lambda stream: stream.name)
 def test_intervals_of_one_run_hold_the_truth(stream: Stream) -> None:
-    found = one_run(stream, seconds=60, trials=300 if stream is STREAMS[3] else 200)
-    assert set(found) == FIGURES
-    for name, figure in found.items():
+    result = one_run(stream, seconds=60, trials=300 if stream is STREAMS[3] else 200)
+    assert set(result) == FIGURES
+    for name, figure in result.items():
         # These trials are always the same. Without Hall's transformation, stalls are held in 90 %.
         assert figure.coverage >= 0.92, name
         assert figure.widths, name
@@ -44,17 +44,17 @@ def test_intervals_of_one_run_hold_the_truth(stream: Stream) -> None:
 
 def test_intervals_are_no_wider_than_they_need_to_be() -> None:
     # 60,000 independent lognormals: the ideal interval of the mean has 2 * 1.96 * 0.417 / sqrt(60,000) = 0.67 %.
-    found = one_run(STREAMS[0], seconds=60, trials=50)
-    assert np.mean(found["mean"].widths) < 2 * 0.0067
+    result = one_run(STREAMS[0], seconds=60, trials=50)
+    assert np.mean(result["mean"].widths) < 2 * 0.0067
 
 
 @pytest.mark.parametrize("runs", [3, 5])
 def test_intervals_of_repeats_hold_the_truth_and_the_hierarchical_bootstraps_do_not(runs: int) -> None:
-    found = several_runs(runs=runs, trials=150)
+    result = several_runs(runs=runs, trials=150)
     for name in FIGURES:
         # Without the jackknife, p99.9 of three runs is held in 90 % of these trials.
-        assert found[name].coverage >= 0.91, name
-    assert found["mean, hierarchical bootstrap"].coverage < found["mean"].coverage
+        assert result[name].coverage >= 0.91, name
+    assert result["mean, hierarchical bootstrap"].coverage < result["mean"].coverage
 
 
 @pytest.mark.parametrize("blocks", BLOCKS)

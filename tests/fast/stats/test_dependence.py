@@ -21,12 +21,12 @@ def series(count: int, correlation: float, seed: int = 0) -> NDArray[np.float64]
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("count", [10, 11, 15, 30, 60, 100, 600])
 def test_the_block_length_is_archs_with_a_floor(count: int, correlation: float) -> None:
-    given = series(count, correlation, seed=count)
+    sample = series(count, correlation, seed=count)
     with warnings.catch_warnings():
         # A window that leaves nothing divides by zero there.
         warnings.simplefilter("ignore", RuntimeWarning)
-        expected = optimal_block_length(given)["stationary"].iloc[0]
-    assert block_length(given) == pytest.approx(max(expected, count ** (1 / 3)))
+        expected = optimal_block_length(sample)["stationary"].iloc[0]
+    assert block_length(sample) == pytest.approx(max(expected, count ** (1 / 3)))
 
 
 def test_blocks_grow_with_correlation_from_the_floor_on() -> None:
@@ -38,19 +38,19 @@ def test_blocks_grow_with_correlation_from_the_floor_on() -> None:
 
 @pytest.mark.parametrize(("count", "length"), [(12, 1), (60, 5), (600, 40)])
 def test_resampled_means_spread_as_archs_do(count: int, length: int) -> None:
-    given = series(count, 0.7)
-    ours = stationary_weights(count, length, seed=1, resamples=20_000) @ given / count
-    package = StationaryBootstrap(length, given, seed=2)
-    theirs = [given[package.update_indices()].mean() for _ in range(4000)]
+    sample = series(count, 0.7)
+    ours = stationary_weights(count, length, seed=1, resamples=20_000) @ sample / count
+    package = StationaryBootstrap(length, sample, seed=2)
+    theirs = [sample[package.update_indices()].mean() for _ in range(4000)]
     # A standard deviation of 4,000 draws is known to 1.1 %; three times that.
     assert np.std(ours) == pytest.approx(np.std(theirs), rel=0.035)
-    assert np.mean(ours) == pytest.approx(given.mean(), abs=4 * np.std(ours) / math.sqrt(20_000))
+    assert np.mean(ours) == pytest.approx(sample.mean(), abs=4 * np.std(ours) / math.sqrt(20_000))
 
 
 def test_blocks_have_geometric_lengths_and_go_round() -> None:
     # Of a series that is drawn whole as one block, every weight is one; blocks of one are drawn independently.
-    whole = stationary_weights(50, 10**9, seed=3, resamples=100)
-    assert (whole == 1).all()
+    weights = stationary_weights(50, 10**9, seed=3, resamples=100)
+    assert (weights == 1).all()
     single = stationary_weights(50, 1, seed=3, resamples=4000)
     assert single.var() == pytest.approx(1 - 1 / 50, rel=0.03)
     assert (single.sum(axis=1) == 50).all()
@@ -73,10 +73,10 @@ def test_t_intervals_of_a_correlated_mean_hold_it_or_are_open(count: int, correl
     random = np.random.default_rng(5)
     held = 0
     for _ in range(1000):
-        given = correlated(random, count, correlation)
-        found = long_run(given - given.mean())
-        reach = -stdtrit(found.degrees, 0.025) * found.error if found.long_enough else np.inf
-        held += abs(given.sum()) <= reach
+        sample = correlated(random, count, correlation)
+        estimate = long_run(sample - sample.mean())
+        reach = -stdtrit(estimate.degrees, 0.025) * estimate.error if estimate.long_enough else np.inf
+        held += abs(sample.sum()) <= reach
     # 0.95 is known to 0.7 % from 1000 draws. With bounds of 90 %, 20 at 0.95 are held in 0.904, 60 in 0.929.
     assert 0.93 <= held / 1000 <= 0.975
 
@@ -99,16 +99,16 @@ def test_a_minute_is_too_short_where_its_seconds_are_much_alike(
 
 def test_the_error_of_a_long_series_is_that_of_its_correlation() -> None:
     random = np.random.default_rng(2)
-    found = [long_run(correlated(random, 600, 0.9)).error / math.sqrt(600) for _ in range(100)]
+    errors = [long_run(correlated(random, 600, 0.9)).error / math.sqrt(600) for _ in range(100)]
     # Of an autoregressive series of variance 1 it is sqrt((1 + r) / (1 - r)); 0.9 of it without the correction.
-    assert np.mean(found) == pytest.approx(math.sqrt(1.9 / 0.1), rel=0.15)
-    assert np.mean(found) >= math.sqrt(1.9 / 0.1)
+    assert np.mean(errors) == pytest.approx(math.sqrt(1.9 / 0.1), rel=0.15)
+    assert np.mean(errors) >= math.sqrt(1.9 / 0.1)
 
 
 def test_independent_series_are_hardly_less_sure_for_it() -> None:
     random = np.random.default_rng(3)
-    found = [long_run(random.standard_normal(60)).error / math.sqrt(60) for _ in range(200)]
-    assert np.mean(found) < 1.03
+    errors = [long_run(random.standard_normal(60)).error / math.sqrt(60) for _ in range(200)]
+    assert np.mean(errors) < 1.03
 
 
 def test_noise_does_not_hide_what_other_series_of_the_run_show() -> None:

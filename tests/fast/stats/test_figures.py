@@ -38,14 +38,14 @@ def figures(record: RunRecord, intervals: list[Interval], **options: object) -> 
 
 
 def test_totals_and_rates_are_the_rows_over_their_measured_time() -> None:
-    found = figures(pressed(rows([1000, 1200, 2000], 300 * MEGABYTE)), [])
-    assert (found.ios, found.duration_s, found.iops) == (3, 3.0, 1.0)
-    assert found.pressure_Bps == 100 * MEGABYTE
-    assert found.mean is not None
-    assert found.mean.value == pytest.approx(1400, abs=1)
-    assert found.quantile(0.5) is not None
-    assert found.quantile(0.5).value == 1200
-    assert found.device_mean_ns == 1000
+    result = figures(pressed(rows([1000, 1200, 2000], 300 * MEGABYTE)), [])
+    assert (result.ios, result.duration_s, result.iops) == (3, 3.0, 1.0)
+    assert result.pressure_Bps == 100 * MEGABYTE
+    assert result.mean is not None
+    assert result.mean.value == pytest.approx(1400, abs=1)
+    assert result.quantile(0.5) is not None
+    assert result.quantile(0.5).value == 1200
+    assert result.device_mean_ns == 1000
 
 
 def test_parts_of_an_interval_add_up_and_the_ramp_is_left_out() -> None:
@@ -86,24 +86,24 @@ def test_the_blink_in_which_a_job_ends_belongs_to_the_moment_before() -> None:
         slice_of(2, [3000], start_ns=2 * second, end_ns=3 * second),
         slice_of(3, [4000], start_ns=3 * second, end_ns=3 * second + 2_000_000),
     ]
-    found = figures(pressed(rows([1000, 2000, 3000, 4000], 0)), intervals).moments
-    assert [(moment.start_s, moment.end_s, moment.ios) for moment in found] == [
+    result = figures(pressed(rows([1000, 2000, 3000, 4000], 0)), intervals).moments
+    assert [(moment.start_s, moment.end_s, moment.ios) for moment in result] == [
         (0.9, 2.0, 2),
         (2.0, 3.002, 2),
     ]
-    assert found[1].max_ns == 4000
+    assert result[1].max_ns == 4000
 
 
 def test_a_short_run_is_one_moment_whatever_its_length() -> None:
-    found = figures(pressed(rows([1000], 0)), [slice_of(0, [1000], start_ns=0, end_ns=1000)]).moments
-    assert [moment.ios for moment in found] == [1]
+    result = figures(pressed(rows([1000], 0)), [slice_of(0, [1000], start_ns=0, end_ns=1000)]).moments
+    assert [moment.ios for moment in result] == [1]
 
 
 def test_a_reader_that_completed_nothing_has_no_estimates() -> None:
-    found = figures(pressed(rows([], 0)), [builders.interval(0)])
-    assert found.mean is None
-    assert {found.quantile(q) for q in QUANTILES} == {None}
-    assert found.ios == 0
+    result = figures(pressed(rows([], 0)), [builders.interval(0)])
+    assert result.mean is None
+    assert {result.quantile(q) for q in QUANTILES} == {None}
+    assert result.ios == 0
 
 
 def test_several_rows_of_one_job_are_merged() -> None:
@@ -116,19 +116,19 @@ def test_several_rows_of_one_job_are_merged() -> None:
         builders.interval(0, {READ: builders.tally([1000])}, row=0),
         builders.interval(0, {READ: builders.tally([3000])}, row=1),
     ]
-    found = figures(record, intervals, load_jobs=None)
-    assert found.histogram.count == 2
-    assert found.pressure_Bps == 0
-    assert len(found.moments) == 1
-    assert found.moments[0].max_ns == 3000
+    result = figures(record, intervals, load_jobs=None)
+    assert result.histogram.count == 2
+    assert result.pressure_Bps == 0
+    assert len(result.moments) == 1
+    assert result.moments[0].max_ns == 3000
 
 
 def test_a_kind_that_did_not_differ_is_taken_from_lat() -> None:
     only_lat = Tally(ios=1, histograms={Kind.LAT: builders.histogram([5000])})
     record = builders.record([builders.row("reader", {READ: only_lat})], jobs=jobs(reader=Rw.RANDREAD))
     for kind in (Kind.LAT, Kind.RESPONSE, Kind.CLAT):
-        found = figures(record, [], load_jobs=None, kind=kind)
-        assert found.histogram.count == 1
+        result = figures(record, [], load_jobs=None, kind=kind)
+        assert result.histogram.count == 1
 
 
 def test_reader_and_writers_in_one_group_are_told_apart_by_direction() -> None:
@@ -136,8 +136,8 @@ def test_reader_and_writers_in_one_group_are_told_apart_by_direction() -> None:
     workers = (builders.worker("reader"), builders.worker("pressure"))
     record = pressed([group])
     record = record.model_copy(update={"result": record.result.model_copy(update={"workers": workers})})
-    found = figures(record, [])
-    assert (found.ios, found.pressure_Bps) == (1, MEGABYTE)
+    result = figures(record, [])
+    assert (result.ios, result.pressure_Bps) == (1, MEGABYTE)
 
 
 def test_a_row_shared_with_another_reader_is_refused() -> None:

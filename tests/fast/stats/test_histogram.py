@@ -60,8 +60,8 @@ def test_raw_samples_fall_into_the_recorders_buckets(values: list[int]) -> None:
 @given(samples, st.sampled_from([0.0, 0.01, 0.07, 0.25, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0]))
 def test_a_quantile_errs_by_less_than_a_thousandth(values: list[int], q: float) -> None:
     exact = sorted(values)[max(math.ceil(round(q * len(values), 9)), 1) - 1]
-    found = Histogram.decode(encoded(values)).quantile(q)
-    assert exact <= found <= exact * 1.001 + 1
+    result = Histogram.decode(encoded(values)).quantile(q)
+    assert exact <= result <= exact * 1.001 + 1
 
 
 @given(samples)
@@ -78,23 +78,23 @@ def test_mean_and_deviation_are_within_a_bucket(values: list[int]) -> None:
 @given(st.lists(samples, min_size=1, max_size=5))
 def test_merging_equals_recording_together(parts: list[list[int]]) -> None:
     merged = Histogram.merge(Histogram.decode(encoded(part)) for part in parts)
-    whole = Histogram.of([value for part in parts for value in part])
-    assert merged.values.tolist() == whole.values.tolist()
-    assert merged.counts.tolist() == whole.counts.tolist()
-    assert merged.lowest.tolist() == whole.lowest.tolist()
+    union = Histogram.of([value for part in parts for value in part])
+    assert merged.values.tolist() == union.values.tolist()
+    assert merged.counts.tolist() == union.counts.tolist()
+    assert merged.lowest.tolist() == union.lowest.tolist()
 
 
 @given(st.lists(st.lists(latencies, max_size=40), min_size=1, max_size=5))
 def test_all_but_one_and_the_one_are_the_whole(parts: list[list[int]]) -> None:
     histograms = [Histogram.of(part) for part in parts]
-    whole = Histogram.merge(histograms)
+    union = Histogram.merge(histograms)
     rest = all_but_one(histograms)
     assert len(rest) == len(parts)
     for one, others in zip(histograms, rest, strict=True):
         both = Histogram.merge([one, others])
-        assert both.values.tolist() == whole.values.tolist()
-        assert both.counts.tolist() == whole.counts.tolist()
-        assert one.count + others.count == whole.count
+        assert both.values.tolist() == union.values.tolist()
+        assert both.counts.tolist() == union.counts.tolist()
+        assert one.count + others.count == union.count
 
 
 def test_an_empty_histogram_has_a_count_and_no_figures() -> None:
@@ -140,11 +140,11 @@ def test_other_precisions_and_units_decode_too() -> None:
 @given(st.lists(samples, min_size=1, max_size=4))
 def test_what_is_exactly_known_stays_so_through_merging(parts: list[list[int]]) -> None:
     together = [value for part in parts for value in part]
-    whole = Histogram.merge(Histogram.decode(encoded(part), builders.exact(part)) for part in parts)
-    assert (whole.min, whole.max) == (min(together), max(together))
-    assert whole.mean == sum(together) / len(together)
-    assert whole.quantile(1.0) == max(together)
-    assert whole.quantile(0.0) >= min(together)
+    union = Histogram.merge(Histogram.decode(encoded(part), builders.exact(part)) for part in parts)
+    assert (union.min, union.max) == (min(together), max(together))
+    assert union.mean == sum(together) / len(together)
+    assert union.quantile(1.0) == max(together)
+    assert union.quantile(0.0) >= min(together)
 
 
 def test_a_part_of_which_little_is_known_leaves_the_whole_to_its_buckets() -> None:

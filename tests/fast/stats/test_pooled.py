@@ -37,37 +37,37 @@ def test_the_pressure_of_runs_has_the_interval_of_how_they_differ() -> None:
     runs = [replace(run(80_000), pressure_Bps=rate) for rate in (100.0, 110.0, 121.0)]
     pressure = pooled(runs).pressure_estimate
     assert (pressure.low, pressure.value, pressure.high) == pytest.approx((86.81, 110, 139.39), abs=0.01)
-    assert pooled([replace(each, pressure_Bps=0.0) for each in runs]).pressure_estimate.low is None
+    assert pooled([replace(run, pressure_Bps=0.0) for run in runs]).pressure_estimate.low is None
 
 
 def test_figures_of_runs_are_those_of_their_logarithms() -> None:
     latencies = [80_000, 84_000, 79_000, 90_000]
     runs = [run(latency, ios=20_000 + 500 * place) for place, latency in enumerate(latencies)]
-    found = pooled(runs)
-    assert found.runs == 4
-    assert found.ios == found.histogram.count == sum(each.ios for each in runs)
-    assert found.iops == pytest.approx(scipy_stats.gmean([each.iops for each in runs]))
-    assert found.mean is not None
-    assert found.mean.value == pytest.approx(found.histogram.mean)
-    logs = np.log([each.mean.value for each in runs if each.mean])
+    result = pooled(runs)
+    assert result.runs == 4
+    assert result.ios == result.histogram.count == sum(run.ios for run in runs)
+    assert result.iops == pytest.approx(scipy_stats.gmean([run.iops for run in runs]))
+    assert result.mean is not None
+    assert result.mean.value == pytest.approx(result.histogram.mean)
+    logs = np.log([run.mean.value for run in runs if run.mean])
     low, high = scipy_stats.t.interval(0.95, 3, loc=logs.mean(), scale=scipy_stats.sem(logs))
-    assert found.mean.low is not None
-    assert found.mean.high is not None
-    assert found.mean.high / found.mean.low == pytest.approx(math.exp(high - low))
-    median = found.quantile(0.5)
+    assert result.mean.low is not None
+    assert result.mean.high is not None
+    assert result.mean.high / result.mean.low == pytest.approx(math.exp(high - low))
+    median = result.quantile(0.5)
     assert median is not None
-    assert median.value == found.histogram.quantile(0.5)
+    assert median.value == result.histogram.quantile(0.5)
     assert median.low is not None
     assert median.low < median.value
 
 
 def test_what_no_run_supports_all_together_may() -> None:
     runs = [run(80_000, ios=50_000) for _ in range(3)]
-    assert all(not each.quantile(0.9999).supported for each in runs if each.quantile(0.9999))
-    found = pooled(runs).quantile(0.9999)
-    assert found is not None
-    assert found.supported
-    assert found.count == 150_000
+    assert all(not run.quantile(0.9999).supported for run in runs if run.quantile(0.9999))
+    result = pooled(runs).quantile(0.9999)
+    assert result is not None
+    assert result.supported
+    assert result.count == 150_000
     assert "p99.99" not in variations(runs, QUANTILES)
 
 
@@ -78,19 +78,19 @@ def test_troubles_of_runs_add_up() -> None:
 
 def test_a_run_in_which_nothing_completed_leaves_no_interval() -> None:
     silent = run(80_000, ios=0)
-    found = pooled([run(80_000), silent])
-    assert found.mean is not None
-    assert (found.mean.low, found.mean.high, found.iops_estimate.low) == (None, None, None)
+    result = pooled([run(80_000), silent])
+    assert result.mean is not None
+    assert (result.mean.low, result.mean.high, result.iops_estimate.low) == (None, None, None)
     assert variations([run(80_000), silent], QUANTILES) == {}
 
 
 def test_variation_is_said_of_every_figure_that_all_runs_have() -> None:
     runs = [run(latency) for latency in (80_000, 88_000, 96_000)]
-    found = variations(runs, QUANTILES)
-    assert set(found) == {"iops", "mean", "p50", "p99", "p99.9"}
-    values = [each.mean.value for each in runs if each.mean]
-    assert found["mean"].coefficient == pytest.approx(np.std(values, ddof=1) / np.mean(values))
-    assert found["iops"].coefficient == 0
-    share = found["mean"].share
+    result = variations(runs, QUANTILES)
+    assert set(result) == {"iops", "mean", "p50", "p99", "p99.9"}
+    values = [run.mean.value for run in runs if run.mean]
+    assert result["mean"].coefficient == pytest.approx(np.std(values, ddof=1) / np.mean(values))
+    assert result["iops"].coefficient == 0
+    share = result["mean"].share
     assert share is not None
     assert 0.9 < share <= 1

@@ -29,8 +29,8 @@ def test_binomial_ranks_cover_at_least_the_level(count: int, q: float) -> None:
 @pytest.mark.parametrize("q", [0.0001, 0.25, 0.5, 0.99, 0.99999])
 def test_ranks_are_those_of_scipys_own_distribution(level: float, q: float) -> None:
     counts = [1, 2, 9, 100, 1009, 10**5, 10**7, 3 * 10**9]
-    found = [binomial_rank(level, count, q) for count in counts]
-    assert found == [int(binom.ppf(level, count, q)) for count in counts]
+    ranks = [binomial_rank(level, count, q) for count in counts]
+    assert ranks == [int(binom.ppf(level, count, q)) for count in counts]
 
 
 def test_an_interval_that_the_sample_cannot_close_is_open() -> None:
@@ -139,9 +139,9 @@ def test_one_event_of_three_seconds_says_less_of_a_tail_than_three_events() -> N
         random = np.random.default_rng(7)
         latencies = random.lognormal(11, 0.2, (60, 1000))
         latencies[slow, :40] = random.uniform(1e6, 2e6, (3, 40))
-        found = Sample([Histogram.of(row.astype(int)) for row in latencies]).quantile(0.999)
-        assert found is not None
-        return found
+        estimate = Sample([Histogram.of(row.astype(int)) for row in latencies]).quantile(0.999)
+        assert estimate is not None
+        return estimate
 
     apart, together = minute([12, 28, 47]), minute([28, 29, 30])
     assert apart.value == together.value
@@ -156,8 +156,8 @@ def test_one_event_of_three_seconds_says_less_of_a_tail_than_three_events() -> N
 def test_a_quantiles_interval_holds_the_quantile(q: float) -> None:
     random = np.random.default_rng(6)
     shifts = np.repeat(random.normal(0, 0.3, 20), 3)
-    found = Sample([Histogram.of(random.lognormal(11 + shift, 0.4, 300).astype(int)) for shift in shifts])
-    quantile = found.quantile(q)
+    sample = Sample([Histogram.of(random.lognormal(11 + shift, 0.4, 300).astype(int)) for shift in shifts])
+    quantile = sample.quantile(q)
     assert quantile is not None
     assert quantile.low is not None
     assert quantile.high is not None

@@ -18,17 +18,17 @@ figures = st.lists(positive, min_size=2, max_size=30)
 
 @given(figures)
 def test_the_interval_is_the_t_interval_of_logarithms(values: list[float]) -> None:
-    found = repeated(values)
+    result = repeated(values)
     logs = np.log(values)
-    assert found.value == pytest.approx(stats.gmean(values))
-    assert found.low is not None
-    assert found.high is not None
+    assert result.value == pytest.approx(stats.gmean(values))
+    assert result.low is not None
+    assert result.high is not None
     error = stats.sem(logs)
     if error > 1e-12:
         low, high = stats.t.interval(0.95, len(values) - 1, logs.mean(), error)
-        assert (math.log(found.low), math.log(found.high)) == (pytest.approx(low), pytest.approx(high))
-    assert found.low <= found.value * (1 + 1e-12)
-    assert found.high >= found.value * (1 - 1e-12)
+        assert (math.log(result.low), math.log(result.high)) == (pytest.approx(low), pytest.approx(high))
+    assert result.low <= result.value * (1 + 1e-12)
+    assert result.high >= result.value * (1 - 1e-12)
 
 
 @given(figures, positive)
@@ -53,13 +53,13 @@ def test_the_error_of_a_merged_value_is_the_jackknifes_where_that_is_larger(
     count = len(pairs)
     pseudo = count * math.log(merged) - (count - 1) * np.log(others)
     error = max(stats.sem(pseudo), stats.sem(np.log(values)))
-    found = repeated(values, merged=merged, others=others)
-    assert found.low is not None
-    assert found.high is not None
+    result = repeated(values, merged=merged, others=others)
+    assert result.low is not None
+    assert result.high is not None
     reach = -stats.t.ppf(0.025, count - 1) * error
     if reach < 300:
-        assert math.log(merged / found.low) == pytest.approx(reach, rel=1e-6, abs=1e-9)
-        assert math.log(found.high / merged) == pytest.approx(reach, rel=1e-6, abs=1e-9)
+        assert math.log(merged / result.low) == pytest.approx(reach, rel=1e-6, abs=1e-9)
+        assert math.log(result.high / merged) == pytest.approx(reach, rel=1e-6, abs=1e-9)
 
 
 def test_every_run_is_left_out_once() -> None:
@@ -73,17 +73,17 @@ def test_every_run_is_left_out_once() -> None:
 def test_units_do_not_matter(values: list[float], unit: float) -> None:
     one, other = repeated(values), repeated([value * unit for value in values])
     assert other.value == pytest.approx(one.value * unit)
-    found, scaled = (
-        variation(given, [0.01] * len(values)) for given in (values, [value * unit for value in values])
+    result, scaled = (
+        variation(figures, [0.01] * len(values)) for figures in (values, [value * unit for value in values])
     )
-    assert found is not None
+    assert result is not None
     assert scaled is not None
-    assert scaled.coefficient == pytest.approx(found.coefficient, abs=1e-9)
+    assert scaled.coefficient == pytest.approx(result.coefficient, abs=1e-9)
 
 
 def test_a_single_run_says_nothing_of_others() -> None:
-    found = repeated([84_000.0])
-    assert (found.value, found.low, found.high, found.runs) == (pytest.approx(84_000), None, None, 1)
+    result = repeated([84_000.0])
+    assert (result.value, result.low, result.high, result.runs) == (pytest.approx(84_000), None, None, 1)
     assert variation([84_000.0], [0.01]) is None
 
 
@@ -111,17 +111,17 @@ def test_every_run_has_an_error_or_none() -> None:
 
 def test_variance_lies_where_it_was_put() -> None:
     # Logarithms -0.1, 0, 0.1: variance 0.01. Of it 0.05^2 = 0.0025 is within runs, and 0.0075 between.
-    found = variation([math.exp(-0.1), 1.0, math.exp(0.1)], [0.05, 0.05, 0.05])
-    assert found is not None
-    assert found.within == pytest.approx(0.05)
-    assert found.between == pytest.approx(math.sqrt(0.0075))
-    assert found.share == pytest.approx(0.75)
+    result = variation([math.exp(-0.1), 1.0, math.exp(0.1)], [0.05, 0.05, 0.05])
+    assert result is not None
+    assert result.within == pytest.approx(0.05)
+    assert result.between == pytest.approx(math.sqrt(0.0075))
+    assert result.share == pytest.approx(0.75)
 
 
 def test_runs_that_agree_better_than_they_should_have_nothing_between() -> None:
-    found = variation([100.0, 100.1, 99.9], [0.05, 0.05, 0.05])
-    assert found is not None
-    assert (found.between, found.share) == (0, 0)
+    result = variation([100.0, 100.1, 99.9], [0.05, 0.05, 0.05])
+    assert result is not None
+    assert (result.between, result.share) == (0, 0)
     same = variation([100.0, 100.0], [0.0, 0.0])
     assert same is not None
     assert (same.coefficient, same.share) == (0, None)
@@ -134,8 +134,8 @@ def test_components_are_those_of_an_analysis_of_variance() -> None:
     square_within = float(np.mean(groups.var(axis=1, ddof=1)))
     square_between = 20 * float(np.var(groups.mean(axis=1), ddof=1))
     means = np.exp(groups.mean(axis=1)).tolist()
-    found = variation(means, np.sqrt(groups.var(axis=1, ddof=1) / 20).tolist())
-    assert found is not None
-    assert found.within == pytest.approx(math.sqrt(square_within / 20))
-    assert found.between == pytest.approx(math.sqrt((square_between - square_within) / 20))
+    result = variation(means, np.sqrt(groups.var(axis=1, ddof=1) / 20).tolist())
+    assert result is not None
+    assert result.within == pytest.approx(math.sqrt(square_within / 20))
+    assert result.between == pytest.approx(math.sqrt((square_between - square_within) / 20))
     assert square_between / square_within == pytest.approx(stats.f_oneway(*groups).statistic)

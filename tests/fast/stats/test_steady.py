@@ -18,23 +18,23 @@ rates = st.lists(st.floats(1, 1e7), min_size=5, max_size=12)
 
 def test_snias_rule_by_hand() -> None:
     # y = 100, 104, 96, 102, 98: mean 100, range 8; slope = sum((x - 3) y) / 10 = (-200 - 104 + 102 + 196) / 10 = -0.6.
-    found = last_rounds([500, 100, 104, 96, 102, 98])
-    assert found is not None
-    assert (found.mean, found.least, found.greatest) == (100, 96, 104)
-    assert found.slope == pytest.approx(-0.6)
-    assert found.intercept == pytest.approx(101.2)
-    assert found.range_share == pytest.approx(0.08)
-    assert found.slope_share == pytest.approx(0.024)
-    assert found.steady
+    result = last_rounds([500, 100, 104, 96, 102, 98])
+    assert result is not None
+    assert (result.mean, result.least, result.greatest) == (100, 96, 104)
+    assert result.slope == pytest.approx(-0.6)
+    assert result.intercept == pytest.approx(101.2)
+    assert result.range_share == pytest.approx(0.08)
+    assert result.slope_share == pytest.approx(0.024)
+    assert result.steady
 
 
 @given(rates)
 def test_the_line_is_that_of_least_squares(values: list[float]) -> None:
-    found = last_rounds(values)
+    result = last_rounds(values)
     expected = linregress(range(5), values[-5:])
-    assert found is not None
-    assert found.slope == pytest.approx(expected.slope, rel=1e-6, abs=1e-6)
-    assert found.intercept == pytest.approx(expected.intercept, rel=1e-6, abs=1e-6)
+    assert result is not None
+    assert result.slope == pytest.approx(expected.slope, rel=1e-6, abs=1e-6)
+    assert result.intercept == pytest.approx(expected.intercept, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_the_line_is_that_of_least_squares(values: list[float]) -> None:
     ],
 )
 def test_snias_limits_are_within(values: list[float], steady: bool) -> None:
-    found = last_rounds(values)
-    assert found is not None
-    assert found.steady is steady
+    result = last_rounds(values)
+    assert result is not None
+    assert result.steady is steady
 
 
 def test_too_few_rounds_and_rounds_of_nothing_have_no_verdict() -> None:
@@ -61,23 +61,23 @@ def test_too_few_rounds_and_rounds_of_nothing_have_no_verdict() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_change_is_found_where_it_is(seed: int) -> None:
-    given = noisy((40, 500_000), (50, 380_000), seed=seed)
-    found = steadiness(given.tolist())
-    assert found is not None
-    place = found.stretches[-1].start_s
+    rates = noisy((40, 500_000), (50, 380_000), seed=seed)
+    result = steadiness(rates.tolist())
+    assert result is not None
+    place = result.stretches[-1].start_s
     assert abs(place - 40) <= 1
-    assert found.left is not None
-    before, after = found.left
+    assert result.left is not None
+    before, after = result.left
     assert before.rate_iops == pytest.approx(500_000, rel=0.05)
     assert after.rate_iops == pytest.approx(380_000, rel=0.05)
-    assert f"left its level at second {place}: from " in str(found)
+    assert f"left its level at second {place}: from " in str(result)
 
 
 def test_a_slow_decline_is_not_steady() -> None:
-    found = steadiness((noisy((300, 1e5), spread=0.01) * np.linspace(1.0, 0.7, 300)).tolist())
-    assert found is not None
-    assert found.left is None
-    assert str(found).startswith("its rate fell gradually by 30")
+    result = steadiness((noisy((300, 1e5), spread=0.01) * np.linspace(1.0, 0.7, 300)).tolist())
+    assert result is not None
+    assert result.left is None
+    assert str(result).startswith("its rate fell gradually by 30")
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_a_slow_decline_is_not_steady() -> None:
 def test_whether_a_step_left_its_level_at_once_or_gradually_is_said(
     shape: NDArray[np.float64], said: str
 ) -> None:
-    found = left_level(_moments(noisy((60, 1e5), spread=0.02) * shape))
-    assert found is not None
-    assert said in str(found)
-    assert (found.left is None) is found.drifts
+    result = left_level(_moments(noisy((60, 1e5), spread=0.02) * shape))
+    assert result is not None
+    assert said in str(result)
+    assert (result.left is None) is result.drifts
 
 
 def test_a_step_that_stayed_or_is_short_did_not_leave_its_level() -> None:
@@ -111,44 +111,44 @@ def _moments(per_second: NDArray[np.float64]) -> list[Moment]:
 
 
 def test_a_short_stall_counts_and_makes_no_level() -> None:
-    given = noisy((120, 1e5))
-    given[50:53] = 0
-    found = steadiness(given.tolist())
-    assert found is not None
-    assert found.stalled_s == 3
-    assert str(found).startswith("steady at ")
-    assert str(found).endswith("nothing completed in 3 of 120 seconds")
-    mean = found.stretches[0].rate_iops
-    assert mean == pytest.approx(given.mean())
+    rates = noisy((120, 1e5))
+    rates[50:53] = 0
+    result = steadiness(rates.tolist())
+    assert result is not None
+    assert result.stalled_s == 3
+    assert str(result).startswith("steady at ")
+    assert str(result).endswith("nothing completed in 3 of 120 seconds")
+    mean = result.stretches[0].rate_iops
+    assert mean == pytest.approx(rates.mean())
 
 
 def test_a_long_stall_is_a_level() -> None:
-    given = noisy((120, 1e5), spread=0.01)
-    given[50:70] = 0
-    between = steadiness(given.tolist())
+    rates = noisy((120, 1e5), spread=0.01)
+    rates[50:70] = 0
+    between = steadiness(rates.tolist())
     assert between is not None
     assert [stretch.start_s for stretch in between.stretches] == [0, 50, 70]
     ended = noisy((120, 1e5), spread=0.01)
     ended[100:] = 0
-    found = steadiness(ended.tolist())
-    assert found is not None
-    assert "SNIA's steady state" in str(found)
-    assert "at second 100: from " in str(found)
-    assert "to 0 IOPS" in str(found)
+    result = steadiness(ended.tolist())
+    assert result is not None
+    assert "SNIA's steady state" in str(result)
+    assert "at second 100: from " in str(result)
+    assert "to 0 IOPS" in str(result)
 
 
 @pytest.mark.parametrize("level", [1.0, 1e6])
 def test_a_rate_that_the_generator_sets_is_steady(level: float) -> None:
-    found = steadiness([level] * 60)
-    assert found is not None
-    assert str(found).startswith("steady at ")
+    result = steadiness([level] * 60)
+    assert result is not None
+    assert str(result).startswith("steady at ")
 
 
 def test_a_warm_up_is_left_behind() -> None:
-    found = steadiness(noisy((12, 2e5), (60, 4e5), spread=0.01).tolist())
-    assert found is not None
-    assert [stretch.start_s for stretch in found.stretches] == [0, 12]
-    assert "SNIA" not in str(found)
+    result = steadiness(noisy((12, 2e5), (60, 4e5), spread=0.01).tolist())
+    assert result is not None
+    assert [stretch.start_s for stretch in result.stretches] == [0, 12]
+    assert "SNIA" not in str(result)
 
 
 def test_too_little_has_no_verdict_and_a_negative_rate_is_refused() -> None:
@@ -161,12 +161,12 @@ def test_too_little_has_no_verdict_and_a_negative_rate_is_refused() -> None:
 
 @given(st.lists(st.integers(0, 3000), min_size=FEWEST_SECONDS, max_size=90))
 def test_any_series_has_stretches_that_cover_it(counts: list[int]) -> None:
-    found = steadiness(counts)
+    result = steadiness(counts)
     if not any(counts):
-        assert found is None
+        assert result is None
         return
-    assert found is not None
-    ends = [0, *(stretch.end_s for stretch in found.stretches)]
-    assert [stretch.start_s for stretch in found.stretches] == ends[:-1]
+    assert result is not None
+    ends = [0, *(stretch.end_s for stretch in result.stretches)]
+    assert [stretch.start_s for stretch in result.stretches] == ends[:-1]
     assert ends[-1] == len(counts)
-    assert str(found)
+    assert str(result)
