@@ -47,7 +47,7 @@ def test_each_state_is_another_drive_and_is_said(tmp_path: Path, capsys: pytest.
         assert target.modelled.begun_as == expected
         said = f"begins every run {expected}: {MEANING[expected]}"  # type: ignore[index]
         assert said in " ".join(capsys.readouterr().out.split())
-        assert any(f"begins {expected}" in note for plan in manifest.plans for note in plan.notes)
+        assert any(f"starts {expected}" in note for plan in manifest.plans for note in plan.notes)
     assert done["as-is"] == done["preconditioned"] < done["filled"] <= done["fresh"]
 
 
