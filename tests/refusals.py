@@ -38,12 +38,12 @@ def refused(
 
 
 def refused_always(path: str | Path, what: str) -> None:
-    """In use: refused, and --destroy changes nothing."""
+    """In use: refused, and destroy changes nothing."""
     error = refused(path)
     assert "in use" in str(error)
     assert what in str(error)
     assert error.hint
-    assert "--destroy does not apply" in error.hint
+    assert "destroy does not apply" in error.hint
     assert what in str(refused(path, destroy=(str(path), os.path.realpath(path))))
 
 

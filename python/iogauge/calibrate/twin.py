@@ -27,6 +27,7 @@ from iogauge.execution.modelled import simulate
 from iogauge.schema import Direction, JobFile, Kind, RowResult, RunResult
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
+from iogauge.text.option import call
 
 IOS = 100_000
 """I/Os of each step on the model, roughly: enough for a 99.9th percentile."""
@@ -114,9 +115,7 @@ def fit_twin(
     """
     steps = list(_steps(review))
     if not steps:
-        raise IogaugeError(
-            f"{review.path}: no step is complete", hint=f"iogauge review --resume {review.path}"
-        )
+        raise IogaugeError(f"{review.path}: no step is complete", hint=call("review", resume=review.path))
     free = [_free(place, entry) for place, entry in begin_with.entries() if entry.range]
     if not free:
         raise IogaugeError(

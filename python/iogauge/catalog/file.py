@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from iogauge.errors import IogaugeError
+from iogauge.text.option import call
 from iogauge.workload.suggest import closest
 from iogauge.workload.toml import load_toml
 
@@ -136,7 +137,8 @@ def read(path: Path) -> ModelFile:
             raise IogaugeError(f"{path}: {key} is {_kind(value)}", hint="correct it in the file")
     if "parameters" not in document or "title" not in document:
         raise IogaugeError(
-            f"{path}: a model has a title and [parameters]", hint="begin with: iogauge model new --from NAME"
+            f"{path}: a model has a title and [parameters]",
+            hint=f"begin with: {call('new_model', begin_with='NAME')}",
         )
     return ModelFile(
         path=path,

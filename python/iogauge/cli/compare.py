@@ -74,7 +74,7 @@ def compare(
     process.begin()
     if layout is Format.HTML and as_json:
         raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
-    share = report.fraction(margin, name="--margin")
+    share = report.fraction(margin, name="margin")
     written = output or (Path("comparison.html") if layout is Format.HTML else None)
     existing = Existing.OWN if output is None else Existing.REPLACE
     claimed = (
@@ -87,7 +87,7 @@ def compare(
                 claimed,
                 suites=suite or (),
                 margin=share,
-                judge_by=absolute(judge_by or (), name="--judge-by"),
+                judge_by=absolute(judge_by or ()),
                 on_progress=shown,
             )
         streams.show(f"{claimed.path}\n")

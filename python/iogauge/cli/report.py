@@ -60,9 +60,7 @@ def report(
     claims = library.claims_beside(reviews, say=streams.say) if writes_page or export is not None else None
     page = library.claim_page(claims, reviews, output, format="html") if claims and writes_page else None
     with Shown() as shown:
-        made = library.read_report(
-            reviews, judge_by=absolute(judge_by or (), name="--judge-by"), on_progress=shown
-        )
+        made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=shown)
         pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
         text = library.written(made, format=format_.value, on_progress=shown)
     if page is None:

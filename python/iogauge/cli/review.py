@@ -78,9 +78,7 @@ def review(
     process.begin()
     checked = conditions.parsed(fail_if or ())
     if resume is not None:
-        library.refuse_beside_resume(
-            [*options.on_command_line, *(["--output"] if output is not None else [])], name="--resume"
-        )
+        library.refuse_beside_resume([*options.on_command_line, *(["output"] if output is not None else [])])
         saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say)
     else:
         saved = library.begin(

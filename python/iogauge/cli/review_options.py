@@ -99,9 +99,7 @@ class ReviewOptions:
     @property
     def on_command_line(self) -> list[str]:
         """Names of the options on the command line."""
-        names = {field.name: f"--{field.name.replace('_', '-')}" for field in fields(self)}
-        names["targets"] = "TARGET"
-        return [name for field, name in names.items() if getattr(self, field) not in (None, [])]
+        return [field.name for field in fields(self) if getattr(self, field.name) not in (None, [])]
 
     @property
     def suites(self) -> list[str]:
@@ -109,14 +107,7 @@ class ReviewOptions:
         return [*(self.suite or ()), *(self.plan or ())]
 
     def for_library(self) -> LibraryOptions:
-        """Return the options as the library takes them. Raises UsageError if a value is invalid."""
-        from iogauge.library import options, quantities
-
-        if self.runtime is not None:
-            quantities.time_ns(self.runtime, name="--runtime")
-        if self.size is not None:
-            quantities.size_bytes(self.size, name="--size")
-        options.checked_quantile(self.until_supported, name="--until-supported")
+        """Return the options as the library takes them."""
         return {
             "suites": self.suites,
             "pace": "quick" if self.pace is None else self.pace.value,

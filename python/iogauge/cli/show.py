@@ -54,7 +54,7 @@ def show(
     saved = open_review(
         review,
         suites=suite or (),
-        judge_by=absolute(judge_by or (), name="--judge-by"),
+        judge_by=absolute(judge_by or ()),
         on_message=(lambda text: streams.say(f"warning: {text}")) if step is None else (lambda _: None),
     )
     if step is None:

@@ -28,6 +28,7 @@ from iogauge.target import Target, is_model, open_target
 from iogauge.target.answering import await_answers
 from iogauge.target.refusal import refused_by_kernel
 from iogauge.text import numbers
+from iogauge.text.option import option
 
 _BLKDISCARD = 0x1277
 """``_IO(0x12, 119)``, as the asm-generic ioctl numbers have it (x86, Arm, RISC-V)."""
@@ -35,7 +36,6 @@ _KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
 _CHUNK_BYTES = 16 << 30
 """Bytes of one discard: Ctrl-C works between two of them."""
 _UNABLE = (errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS)
-_HINT = "choose a suite that does not purge, and --state as-is"
 
 
 def purge(
@@ -62,7 +62,10 @@ def purge(
         except OSError as error:
             if error.errno in _UNABLE:
                 what = f"the {'device does not support discard' if block else 'file system does not support holes'}"
-                raise IogaugeError(f"{path}: it cannot be purged: {what}", hint=_HINT) from None
+                raise IogaugeError(
+                    f"{path}: it cannot be purged: {what}",
+                    hint=f"choose a suite that does not purge, and {option('state', 'as-is')}",
+                ) from None
             raise refused_by_kernel(path, "purging it", error) from None
         what = "discarded" if block else "given back to the file system"
         at = datetime.now(UTC).isoformat(timespec="milliseconds")

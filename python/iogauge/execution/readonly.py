@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
+from iogauge.text.option import option
 
 
 def refuse_writes(job_file: JobFile) -> None:
@@ -11,6 +12,7 @@ def refuse_writes(job_file: JobFile) -> None:
     for job in job_file.jobs:
         if job.rw.writes:
             raise IogaugeError(
-                f"{job.name}: rw={job.rw} writes or trims, which --readonly refuses",
-                hint="leave out --readonly, or run only the jobs that read: --section=NAME",
+                f"{job.name}: rw={job.rw} writes or trims, which {option('readonly', True)} refuses",
+                hint=f"leave out {option('readonly', True)}, or run only the jobs that read: "
+                f"{option('section', 'NAME')}",
             )

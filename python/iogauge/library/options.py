@@ -14,6 +14,7 @@ from iogauge.errors import UsageError
 from iogauge.library import quantities
 from iogauge.schema import Ceiling, Manifest, TargetFacts, TargetState
 from iogauge.target.layers import Layer
+from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
     from iogauge.suites import Suite
@@ -78,9 +79,11 @@ def new_review(
     _require("pace", pace, get_args(schema.Pace))
     _require("state", state, get_args(schema.State))
     if not 1 <= repeats <= MOST_REPEATS:
-        raise UsageError(f"repeats {repeats}: must be from 1 to {MOST_REPEATS}", hint="leave it out for 1")
+        raise UsageError(
+            f"{option('repeats')} {repeats}: must be from 1 to {MOST_REPEATS}", hint="leave it out for 1"
+        )
     if seed is not None and seed < 0:
-        raise UsageError(f"seed {seed}: must be at least 0", hint="leave it out for a random one")
+        raise UsageError(f"{option('seed')} {seed}: must be at least 0", hint="leave it out for a random one")
     named = suites_named(as_list(suites))
     limit_bytes = None if size is None else quantities.size_bytes(size, name="size")
     runtime_ns = None if runtime is None else quantities.time_ns(runtime, name="runtime")
@@ -151,7 +154,9 @@ def anchored(targets: Sequence[str]) -> list[str]:
 def refuse_repeated(paths: Sequence[str]) -> None:
     """Raise UsageError where a path is among ``paths`` twice."""
     if repeated := sorted(path for path, count in Counter(paths).items() if count > 1):
-        raise UsageError(f"{repeated[0]} is named twice", hint="name each target once; see --repeats")
+        raise UsageError(
+            f"{repeated[0]} is named twice", hint=f"name each target once; see {option('repeats')}"
+        )
 
 
 def suites_named(names: Sequence[str]) -> list[Suite]:
@@ -174,7 +179,7 @@ def usual_targets(suites: Sequence[Suite]) -> list[str]:
     if not targets:
         raise UsageError(
             "name a TARGET, or a review to go on with",
-            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
+            hint=f"{call('review', '/dev/nvme0n1')}, or {option('resume', 'DIRECTORY')}",
         )
     return targets
 
@@ -183,8 +188,8 @@ def checked_quantile(value: float | None, *, name: str) -> float | None:
     """Return a quantile that is a fraction; None: not given. Raises UsageError for another number."""
     if value is not None and not 0 < value < 1:
         raise UsageError(
-            f"{name} {value:g}: a quantile is a fraction, above 0 and below 1",
-            hint=f"for the 99.999th percentile: {name} 0.99999",
+            f"{option(name)} {value:g}: a quantile is a fraction, above 0 and below 1",
+            hint=f"for the 99.999th percentile: {option(name, 0.99999)}",
         )
     return value
 
@@ -192,5 +197,5 @@ def checked_quantile(value: float | None, *, name: str) -> float | None:
 def _require(name: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise UsageError(
-            f"{name} {value!r}: there is none of this name", hint=f"{name}: {', '.join(choices)}"
+            f"{option(name)} {value!r}: there is none of this name", hint=f"one of {', '.join(choices)}"
         )

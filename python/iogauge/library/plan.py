@@ -15,6 +15,7 @@ from iogauge.library import options as review_options
 from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.text import html, numbers
+from iogauge.text.option import option
 
 if TYPE_CHECKING:
     from iogauge.reviews.estimate import Following, ReviewCost, StepCost
@@ -244,7 +245,7 @@ def _elsewhere(path: str, *, size: int | str | None) -> TargetFacts:
     if size is None:
         raise UsageError(
             f"{path}: is not on this machine, so its size is not known here",
-            hint="say how much to use: --size 100g",
+            hint=f"say how much to use: {option('size', '100g')}",
         )
     # A job file takes '#' for the beginning of a comment: what DiskSpd takes it for says the same.
     path = re.sub(r"^#(?=\d+$)", r"\\\\.\\PhysicalDrive", path)

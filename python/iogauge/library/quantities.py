@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from iogauge.errors import UsageError
+from iogauge.text.option import option
 
 
 def time_ns(value: float | str, *, name: str) -> int:
     """Return a time in ns. A number, or text without a unit, is in seconds, as in fio.
 
-    ``name`` is what the error calls it. Raises UsageError for what is not a time, or not longer than 0.
+    ``name`` is that of the argument. Raises UsageError for what is not a time, or not longer than 0.
 
     >>> time_ns("500ms", name="interval"), time_ns(1.5, name="interval")
     (500000000, 1500000000)
@@ -20,10 +21,10 @@ def time_ns(value: float | str, *, name: str) -> int:
     try:
         duration = duration_ns(text, default_unit_ns=SECOND)
     except BadValue as error:
-        raise UsageError(f"{name} {value}: {error}", hint=error.hint) from None
+        raise UsageError(f"{option(name)} {value}: {error}", hint=error.hint) from None
     if not duration:
         raise UsageError(
-            f"{name} {value}: must be longer than 0", hint="write a time such as 90, 1m30s or 500ms"
+            f"{option(name)} {value}: must be longer than 0", hint="write a time such as 90, 1m30s or 500ms"
         )
     return duration
 
@@ -31,7 +32,7 @@ def time_ns(value: float | str, *, name: str) -> int:
 def size_bytes(value: int | str, *, name: str) -> int:
     """Return a size in bytes. Text may have fio's suffixes, which are powers of 1024.
 
-    ``name`` is what the error calls it. Raises UsageError for what is not a size, or less than 1.
+    ``name`` is that of the argument. Raises UsageError for what is not a size, or less than 1.
 
     >>> size_bytes("4g", name="size") == size_bytes(4 * 2**30, name="size")
     True
@@ -42,4 +43,4 @@ def size_bytes(value: int | str, *, name: str) -> int:
     try:
         return integer(str(value), minimum=1)
     except BadValue as error:
-        raise UsageError(f"{name} {value}: {error}", hint=error.hint) from None
+        raise UsageError(f"{option(name)} {value}: {error}", hint=error.hint) from None

@@ -22,6 +22,7 @@ from iogauge.library.progress import OnProgress, Reporter
 from iogauge.library.reading.saved import Review
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.store import Review as Stored
+from iogauge.text.option import either, option
 
 if TYPE_CHECKING:
     from iogauge.report.run.fail_if import Condition
@@ -70,8 +71,7 @@ def review(
                 name
                 for name, value in {"targets": targets or None, "output": output, **options}.items()
                 if value is not None
-            ],
-            name="resume",
+            ]
         )
         saved = reopen(Path(resume), checked, destroy=destroy, say=reporter.message)
     else:
@@ -94,11 +94,15 @@ def review(
     return Review(saved, trusted=frozenset(plan.suite for plan in saved.manifest.plans))
 
 
-def refuse_beside_resume(names: Sequence[str], *, name: str) -> None:
+def refuse_beside_resume(names: Sequence[str]) -> None:
     """Raise UsageError where options are named that a resumed review has already."""
     if names:
+        taken = [
+            either(command="TARGET", library="targets") if name == "targets" else option(name)
+            for name in names
+        ]
         raise UsageError(
-            f"{name} goes on with a review as it was planned: {', '.join(names)} cannot be given with it",
+            f"{option('resume')} goes on with a review as it was planned: {', '.join(taken)} cannot be given with it",
             hint="leave them out, or begin a new review",
         )
 
@@ -154,6 +158,7 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
     """
     from iogauge.machine.facts import machine_facts
     from iogauge.reviews.manifest import check_same_target, differences, most_used
+    from iogauge.reviews.offline import exporter
     from iogauge.reviews.runner import remaining
     from iogauge.suites import suite_of
 
@@ -162,7 +167,7 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
     if program := manifest.measured_by:
         raise UsageError(
             f"{directory}: its steps are run by {program}, and go on with its results",
-            hint=f"DIRECTORY is what 'iogauge plan --as' wrote: {manifest.completed_by(str(directory))}",
+            hint=f"DIRECTORY is what {exporter()} wrote: {manifest.completed_by(str(directory))}",
         )
     conditions.require(fail_if, manifest)
     if remaining(saved, suite_of):

@@ -199,7 +199,7 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
     if row.log_wait_share > LOG_WAIT_SHARE:
         yield (
             f"it waited for its request log for {row.log_wait_share:.1%} of the time (put the log on a faster "
-            "disk, or use --log-overflow=drop)"
+            "disk, or let it drop requests: log overflow drop)"
         )
     gap = row.loop_gap
     if gap and row.lat_p50_ns and gap.value_ns > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):

@@ -80,7 +80,7 @@ TEXTS: dict[Code, Text] = {
     ),
     Code.LOG_DROPPED: Text(
         "the request log is incomplete: {count} requests were dropped instead of slowing the run down",
-        "leave out --log-overflow=drop, so that the load waits for its log; the histograms are complete",
+        "let the load wait for its log (log overflow: wait); the histograms are complete",
     ),
     Code.RATE_MISSED: Text(
         "{row}: {what}",
@@ -100,11 +100,11 @@ TEXTS: dict[Code, Text] = {
     ),
     Code.UNSUPPORTED: Text(
         "{what}",
-        "make steps longer (--runtime, --pace full), or ask for a lower quantile",
+        "make steps longer (a longer runtime, or pace full), or ask for a lower quantile",
     ),
     Code.WRITTEN_MEANWHILE: Text(
         "{path}: between two parts of this review {what}: the drive's state may differ between them",
-        "measure again without a break, or prepare the state first: --state preconditioned",
+        "measure again without a break, or prepare the state first (state preconditioned)",
     ),
 }
 

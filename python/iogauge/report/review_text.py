@@ -57,7 +57,9 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
     """
     lines = [line for result in judged for line in [*_table(result, manifest, variation=variation), ""]]
     if any(re.search(r"~ \d", line) for line in lines):
-        lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
+        lines.append(
+            "~ fewer than ten samples lie beyond this quantile: run longer (a longer runtime, or pace full)"
+        )
     if any(re.search(r"\? \d", line) for line in lines):
         lines.append(numbers.TOO_SHORT)
     intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)

@@ -25,6 +25,7 @@ from iogauge.results.figure import IOPS, MEAN, RATE, Figure
 from iogauge.results.position import PositionKey
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
 from iogauge.text.numbers import block, counted
+from iogauge.text.option import call
 
 PUBLISHED = "published"
 """Name of the built-in review of published figures; ``published:NAME`` selects drives with NAME in their names."""
@@ -148,7 +149,7 @@ def named_drives(names: Iterable[str]) -> frozenset[str]:
         if not matches:
             raise IogaugeError(
                 f"{name}: no published drive has {part!r} in its name",
-                hint="iogauge list --published shows all of them",
+                hint=f"{call('published')} has them",
             )
         drives |= matches
     return frozenset(drives)

@@ -41,6 +41,7 @@ from iogauge.store.names import MANIFEST
 from iogauge.store.outputs import Claims, Existing
 from iogauge.store.review import load_manifest, manifest_bytes
 from iogauge.suites.suite import Suite
+from iogauge.text.option import either, option
 from iogauge.workload.diskspd.powershell import diskspd_script
 from iogauge.workload.scripts import ScriptFiles, Step, fio_files
 
@@ -99,11 +100,16 @@ def export_steps(
     return written, _known_steps(manifest) - len(due)
 
 
+def exporter() -> str:
+    """Return what writes a plan's directory, as the user calls it."""
+    return either(command="'iogauge plan --as'", library="Plan.write()")
+
+
 def exported_plan(directory: Path) -> tuple[Manifest, Program]:
     """Return the plan of an exported directory, and the program it is for. Raises IogaugeError if it has none."""
     if not (directory / PLAN).is_file():
         raise IogaugeError(
-            f"{directory}: has no {PLAN}, so 'iogauge plan --as' did not write it",
+            f"{directory}: has no {PLAN}, so {exporter()} did not write it",
             hint="name results of fio or DiskSpd, or a directory that it wrote",
         )
     manifest = load_manifest(directory / PLAN)
@@ -111,7 +117,7 @@ def exported_plan(directory: Path) -> tuple[Manifest, Program]:
     if not programs:
         raise IogaugeError(
             f"{directory}: has no script ({' or '.join(SCRIPTS.values())})",
-            hint="copy back all files that 'iogauge plan --as' wrote",
+            hint=f"copy back all files that {exporter()} wrote",
         )
     return manifest, programs[0]
 
@@ -135,7 +141,8 @@ def import_results(
     review = Review.open(output) if (output / MANIFEST).is_file() else Review.create(output, manifest)
     if review.manifest.id != manifest.id:
         raise IogaugeError(
-            f"{output}: is not the review that is planned in {directory}", hint="choose another --output"
+            f"{output}: is not the review that is planned in {directory}",
+            hint=f"choose another {option('output')}",
         )
     results = _Results(directory, program, review)
     with review.lock():

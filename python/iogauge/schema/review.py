@@ -17,6 +17,7 @@ from iogauge.schema.facts import (
     WriteFingerprint,
 )
 from iogauge.schema.results import Kind
+from iogauge.text.option import call
 
 
 class Axis(Model):
@@ -140,11 +141,11 @@ class Manifest(Model):
         return next((program for program in ("fio", "diskspd") if program in self.versions), None)
 
     def completed_by(self, path: str) -> str:
-        """Return the command that resumes a review saved at ``path``."""
+        """Return the command, or the call of the library, that resumes a review saved at ``path``."""
         return (
-            f"iogauge import DIRECTORY --output {path}"
+            call("import_results", "DIRECTORY", output=path)
             if self.measured_by
-            else f"iogauge review --resume {path}"
+            else call("review", resume=path)
         )
 
     @property

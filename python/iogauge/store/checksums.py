@@ -16,6 +16,7 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.store.durable import create_file, explained
+from iogauge.text.option import option
 
 SUMS = "SHA256SUMS"
 _CHECKSUM = "sha256"
@@ -78,7 +79,7 @@ def damaged(path: Path, why: str) -> IogaugeError:
     return IogaugeError(
         f"{path}: damaged: {' '.join(why.split())}",
         hint="iogauge leaves no such file: restore it from a copy; or, where it is part of a step, delete the "
-        "step's directory and run the step again with --resume",
+        f"step's directory and run the step again with {option('resume')}",
     )
 
 

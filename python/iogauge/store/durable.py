@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from iogauge.errors import IogaugeError
+from iogauge.text.option import option
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -45,8 +46,12 @@ _HINTS = {
     errno.EIO: "choose another disk: that one reports an I/O error",
 }
 
-GOES_ON = "complete steps are intact: continue with --resume or, if it was an import, import again"
-"""How to continue a review that could not be written, after the cause is removed."""
+
+def goes_on() -> str:
+    """Return how to continue a review that could not be written, after the cause is removed."""
+    return (
+        f"complete steps are intact: continue with {option('resume')} or, if it was an import, import again"
+    )
 
 
 @contextmanager
@@ -162,7 +167,7 @@ def publish_directory(temporary: Path, final: Path) -> None:
 
     Both names are on one file system. The prepared directory has files only; ``final`` must not exist.
     """
-    with explained("save", final, then=GOES_ON):
+    with explained("save", final, then=goes_on()):
         for file in sorted(temporary.iterdir()):
             sync_file(file)
         sync_directory(temporary)

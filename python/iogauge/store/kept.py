@@ -18,6 +18,7 @@ from iogauge.errors import IogaugeError
 from iogauge.store.durable import explained
 from iogauge.target.users.locks import foreign_lock
 from iogauge.target.users.usage import Usage
+from iogauge.text.option import option
 
 _ATTRIBUTE = "user.iogauge.store"
 
@@ -104,7 +105,7 @@ def _refuse_kind(path: Path, status: os.stat_result, size_bytes: int) -> None:
     if status.st_size != size_bytes:
         raise IogaugeError(
             f"{path}: exists with {status.st_size} bytes, and the export has {size_bytes}",
-            hint="name a new file, or one that held the data of an export of this size (--size)",
+            hint=f"name a new file, or one that held the data of an export of this size ({option('size')})",
         )
 
 

@@ -43,6 +43,7 @@ from iogauge.store.names import COMPUTED, FIGURES, MANIFEST
 from iogauge.target import is_model
 from iogauge.target.answering import PATIENCE_S, await_answers, unanswered
 from iogauge.target.users.usage import Usage
+from iogauge.text.option import option
 
 Identity = tuple[str | int, ...]
 """The file or device that a path leads to or, if nothing exists there, the path's directory and name."""
@@ -401,7 +402,7 @@ def _refuse_content(
 ) -> None:
     """Refuse to replace a file that is in use or not iogauge's, or say that it will be replaced."""
     if existing is Existing.KEEP:
-        raise IogaugeError(f"{path}: exists", hint="name another with --output, or remove it")
+        raise IogaugeError(f"{path}: exists", hint=f"name another with {option('output')}, or remove it")
     if not status.st_size:
         return
     if uses := Usage().of_file((status.st_dev, status.st_ino), path=str(real), size_bytes=status.st_size):

@@ -26,6 +26,7 @@ from iogauge.store import tables
 from iogauge.store.checksums import check_file
 from iogauge.store.names import INTERVALS, TOTALS
 from iogauge.store.review import Review
+from iogauge.text.option import either
 
 if TYPE_CHECKING:
     import duckdb
@@ -107,8 +108,8 @@ def query(
         except duckdb.PermissionException as error:
             raise IogaugeError(
                 f"query: {error}",
-                hint="ask with SELECT or DESCRIBE: a query reads the views of the named reviews, and no other file; "
-                "--parquet and --csv keep its answer",
+                hint="ask with SELECT or DESCRIBE: a query reads the views of the named reviews, and no other file"
+                + either(command="; --parquet and --csv keep its answer", library=""),
             ) from error
         except duckdb.OutOfMemoryException as error:
             raise IogaugeError(

@@ -22,7 +22,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,11 +33,12 @@ from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, RunRecord
 from iogauge.store import durable
 from iogauge.store.checksums import check_file, with_checksum, write_checksums
 from iogauge.store.computed import Computed
-from iogauge.store.durable import GOES_ON, explained
+from iogauge.store.durable import explained, goes_on
 from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
 from iogauge.store.objects import read_checked, read_object, understood
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded, upgraded_record
+from iogauge.text.option import call, option
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class Review:
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest atomically, in the current version of the schema."""
         self.manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
-        durable.replace_file(self.path / MANIFEST, manifest_bytes(self.manifest), then=GOES_ON)
+        durable.replace_file(self.path / MANIFEST, manifest_bytes(self.manifest), then=goes_on())
 
     def completed(self) -> tuple[str, ...]:
         """Return the ids of the complete steps, plan by plan."""
@@ -206,7 +206,7 @@ class StepWriter:
         self._intervals: IntervalFile | None = None
 
     def __enter__(self) -> Self:
-        with explained("write", self._temporary, then=GOES_ON):
+        with explained("write", self._temporary, then=goes_on()):
             durable.remove_tree(self._temporary)  # of a run that was killed
             self._temporary.mkdir()
         try:
@@ -239,7 +239,7 @@ class StepWriter:
 
     def finish_stopped(self, record: RunRecord) -> None:
         """Keep a run that ended early under ``stopped/``, where it never counts as complete."""
-        with explained("write", self._stopped, then=GOES_ON):
+        with explained("write", self._stopped, then=goes_on()):
             self._stopped.parent.mkdir(exist_ok=True)
             durable.remove_tree(self._stopped)
         self._save(record, self._stopped)
@@ -267,7 +267,7 @@ class StepWriter:
         bare = record.model_copy(update={"result": record.result.model_copy(update={"rows": rows})})
         write_totals(self._temporary / TOTALS, record.result.rows)
         place = self._temporary / RECORD
-        with explained("write", place, then=GOES_ON), durable.create_file(place) as file:
+        with explained("write", place, then=goes_on()), durable.create_file(place) as file:
             file.write(bare.model_dump_json().encode() + b"\n")
         write_checksums(self._temporary)
         durable.publish_directory(self._temporary, final)
@@ -288,8 +288,8 @@ def refuse_occupied(path: Path) -> None:
         if strangers or any(path.glob("steps/*")):
             raise IogaugeError(
                 f"{path}: the directory is not empty",
-                hint="choose another with --output, or continue a review that was started there: iogauge review "
-                f"--resume {shlex.quote(str(path))}",
+                hint=f"choose another with {option('output')}, or continue a review that was started there: "
+                f"{call('review', resume=path)}",
             )
 
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, Tally
 from iogauge.store.checksums import check_file, damaged
-from iogauge.store.durable import GOES_ON, create_file, explained
+from iogauge.store.durable import create_file, explained, goes_on
 from iogauge.store.versions import check_version
 
 ROW_GROUP_ROWS = 1024
@@ -68,7 +68,7 @@ class IntervalFile:
         self._path = path
         self._waiting: list[dict[str, Any]] = []
         self._waiting_bytes = 0
-        with explained("write", path, then=GOES_ON):
+        with explained("write", path, then=goes_on()):
             self._sink: IO[bytes] = create_file(path)
             self._writer = _writer(self._sink, INTERVALS)
 
@@ -87,7 +87,7 @@ class IntervalFile:
     def close(self) -> None:
         """Write what waits and the footer that makes the file readable."""
         self._flush()
-        with explained("write", self._path, then=GOES_ON):
+        with explained("write", self._path, then=goes_on()):
             self._writer.close()
             self._sink.close()
 
@@ -111,7 +111,7 @@ class IntervalFile:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        with explained("write", self._path, then=GOES_ON):
+        with explained("write", self._path, then=goes_on()):
             self._writer.write_table(pa.Table.from_pylist(self._waiting, schema=INTERVALS))
         self._waiting = []
         self._waiting_bytes = 0

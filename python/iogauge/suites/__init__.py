@@ -6,7 +6,6 @@ TOML; ``suite_of`` loads either by its path. A suite imports everything it needs
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -40,6 +39,7 @@ from iogauge.suites.tenants import Tenants
 from iogauge.suites.transfer_size import TransferSize
 from iogauge.suites.write_pressure import WritePressure
 from iogauge.text.numbers import times
+from iogauge.text.option import option
 
 __all__ = [
     "DEFAULT",
@@ -129,7 +129,7 @@ def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None], trusted: Col
     if plan.suite.endswith(".py") and plan.suite not in trusted:
         warn(
             f"{plan.title} is shown without its suite's findings: the suite's Python file runs only if you name it: "
-            f"--judge-by {shlex.quote(plan.suite)}"
+            f"{option('judge_by', plan.suite)}"
         )
         return PlainSuite()
     try:

@@ -24,6 +24,7 @@ from iogauge.target.file import create_file, open_file
 from iogauge.target.handle import Target
 from iogauge.target.modelled import ModelTarget, is_model, open_model
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
+from iogauge.text.option import option
 
 __all__ = ["ModelTarget", "Target", "TargetRefused", "is_model", "open_target"]
 
@@ -101,8 +102,8 @@ def open_target(
 
 def _not_laid_out(path: str, reason: str) -> TargetRefused:
     return TargetRefused(
-        f"{path}: {reason}, and --readonly keeps it from being laid out",
-        hint="run the job once without --readonly, or name a file that is large enough",
+        f"{path}: {reason}, and {option('readonly', True)} keeps it from being laid out",
+        hint=f"run the job once without {option('readonly', True)}, or name a file that is large enough",
     )
 
 

@@ -19,6 +19,7 @@ from typing import Self
 
 from iogauge.target.modelled import is_model
 from iogauge.target.refusal import TargetRefused
+from iogauge.text.option import option
 
 PATIENCE_S = 120.0
 """How long a target may take to answer: a disk that spins up needs 10 to 30 s."""
@@ -48,7 +49,8 @@ def await_answers(
                     continue
             raise TargetRefused(
                 f"{target}: it does not answer; gave up after {patience_s:g} s",
-                hint="its file system or drive hangs: look at dmesg and mount, or raise --give-up if there is one",
+                hint="its file system or drive hangs: look at dmesg and mount, or, of a run, raise "
+                f"{option('give_up')}",
             )
 
 

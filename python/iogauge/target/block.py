@@ -23,9 +23,9 @@ from iogauge.target.users.locks import foreign_lock
 from iogauge.target.users.openers import processes_with_open
 from iogauge.target.users.sysfs import HOST, BlockDevice, Host, number_of
 from iogauge.target.users.usage import Usage, Use
+from iogauge.text.option import option
 
 _BLKGETDISKSEQ = 0x80081280
-_NEVER = "--destroy does not apply to what is in use"
 
 
 def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], host: Host = HOST) -> Target:
@@ -72,10 +72,11 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     parts = {device.number, device.disk.number, *(part.number for part in device.partitions)}
     if writers := processes_with_open(parts, host, write=True):
         raise TargetRefused(
-            f"{path}: it is in use: open for writing in {_listed(writers)}", hint=f"end that first; {_NEVER}"
+            f"{path}: it is in use: open for writing in {_listed(writers)}",
+            hint=f"end that first; {_not_overridden()}",
         )
     if lock := foreign_lock(fd):
-        raise TargetRefused(f"{path}: it is in use: {lock}", hint=f"end that use first; {_NEVER}")
+        raise TargetRefused(f"{path}: it is in use: {lock}", hint=f"end that use first; {_not_overridden()}")
     if uses := usage.of_backing_files(device):
         raise _in_use(path, uses)
     if device.text("ro") == "1":
@@ -85,15 +86,20 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     named = names_device(destroy, path, device, host)
     if destroy and not named:
         raise TargetRefused(
-            f"{path}: --destroy names {_listed(destroy)}, which is not this device: {_identity(path, device)}",
+            f"{path}: {option('destroy')} names {_listed(destroy)}, which is not this device: "
+            f"{_identity(path, device)}",
             hint="check that this is the device you mean, then name it exactly, by serial number or path",
         )
     if content and not named:
         raise TargetRefused(
             f"{path}: it holds data: {_listed(content)} ({_identity(path, device)})",
-            hint=f"if all of it may be lost, add --destroy {_confirmation(path, device, host)}",
+            hint=f"if all of it may be lost, add {option('destroy', _confirmation(path, device, host))}",
         )
-    return (f"{path}: overwriting {_listed(content)}, as --destroy allows",) if content else ()
+    return (f"{path}: overwriting {_listed(content)}, as {option('destroy')} allows",) if content else ()
+
+
+def _not_overridden() -> str:
+    return f"{option('destroy')} does not apply to what is in use"
 
 
 def names_device(destroy: Collection[str], path: str, device: BlockDevice, host: Host = HOST) -> bool:
@@ -170,7 +176,7 @@ def _busy(path: str, device: BlockDevice, host: Host) -> TargetRefused:
     )
     return TargetRefused(
         f"{path}: it cannot be opened exclusively: {who}",
-        hint=f"end that use (a mount in another namespace, RAID, multipath, another test) first; {_NEVER}",
+        hint=f"end that use (a mount in another namespace, RAID, multipath, another test) first; {_not_overridden()}",
     )
 
 
@@ -183,7 +189,8 @@ def _read_only(path: str) -> TargetRefused:
 def _in_use(path: str, uses: list[Use]) -> TargetRefused:
     remedies = "; ".join(dict.fromkeys(use.remedy for use in uses[:3]))
     return TargetRefused(
-        f"{path}: it is in use: {_listed([use.what for use in uses], most=3)}", hint=f"{remedies}; {_NEVER}"
+        f"{path}: it is in use: {_listed([use.what for use in uses], most=3)}",
+        hint=f"{remedies}; {_not_overridden()}",
     )
 
 

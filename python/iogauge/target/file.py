@@ -22,6 +22,7 @@ from iogauge.target.refusal import TargetRefused, refused_by_kernel
 from iogauge.target.users.locks import foreign_lock
 from iogauge.target.users.sysfs import HOST, Host
 from iogauge.target.users.usage import Usage
+from iogauge.text.option import option
 
 
 def create_file(
@@ -133,7 +134,7 @@ def _clear(
         raise TargetRefused(
             f"{path}: it is in use: {', '.join(use.what for use in uses[:3])}",
             hint=f"{'; '.join(dict.fromkeys(use.remedy for use in uses[:3]))}; "
-            "--destroy does not apply to what is in use",
+            f"{option('destroy')} does not apply to what is in use",
         )
     _lock(fd, path)
     foreign = why_foreign(fd, real_path)
@@ -142,18 +143,18 @@ def _clear(
     if status.st_nlink > 1:
         raise TargetRefused(
             f"{path}: the file has {status.st_nlink} names (hard links), so others may use its content",
-            hint=f"choose another file; if its content may be lost, add --destroy {real_path}",
+            hint=f"choose another file; if its content may be lost, add {option('destroy', real_path)}",
         )
     if foreign is None:
         return True
     if not write:
         raise TargetRefused(
             f"{path}: the file holds {gib(status.st_size)}, not {gib(size_bytes or 0)}, and {foreign}",
-            hint=f"ask for at most {status.st_size} bytes, or add --destroy {real_path} to extend it",
+            hint=f"ask for at most {status.st_size} bytes, or add {option('destroy', real_path)} to extend it",
         )
     raise TargetRefused(
         f"{path}: the file exists ({gib(status.st_size)}), and {foreign}",
-        hint=f"choose another file; if its content may be lost, add --destroy {real_path}",
+        hint=f"choose another file; if its content may be lost, add {option('destroy', real_path)}",
     )
 
 
@@ -165,7 +166,7 @@ def _lock(fd: int, path: str) -> None:
     if lock := foreign_lock(fd):
         raise TargetRefused(
             f"{path}: it is in use: {lock}",
-            hint="end that use first, or choose another file; --destroy does not apply to what is in use",
+            hint=f"end that use first, or choose another file; {option('destroy')} does not apply to what is in use",
         )
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

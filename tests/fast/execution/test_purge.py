@@ -71,4 +71,4 @@ def test_where_it_cannot_be_done_the_remedy_is_named(tmp_path: Path, monkeypatch
     monkeypatch.setitem(purge.__globals__, "_punch", unable)
     with pytest.raises(IogaugeError, match="does not support holes") as caught:
         purge(str(laid_out(tmp_path / "f.bin")))
-    assert "--state as-is" in str(caught.value.hint)
+    assert "state='as-is'" in str(caught.value.hint)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.store.durable import GOES_ON, explained, replace_file
+from iogauge.store.durable import explained, goes_on, replace_file
 from iogauge.store.outputs import Claims, Existing
 
 LIMIT_BYTES = 64 * 1024
@@ -97,11 +97,11 @@ def test_a_name_that_is_too_long_is_said(tmp_path: Path) -> None:
 
 
 def test_what_a_review_says_beside_its_remedy(tmp_path: Path) -> None:
-    with pytest.raises(IogaugeError) as caught, explained("write", tmp_path, then=GOES_ON):
+    with pytest.raises(IogaugeError) as caught, explained("write", tmp_path, then=goes_on()):
         (tmp_path / "missing" / "file").write_text("")
     assert str(caught.value) == f"{tmp_path}: cannot write: No such file or directory"
     assert caught.value.hint is not None
-    assert caught.value.hint.endswith(f"; {GOES_ON}")
+    assert caught.value.hint.endswith(f"; {goes_on()}")
 
 
 def test_what_ctrl_c_kept_from_being_written_leaves_nothing_behind(

@@ -140,13 +140,13 @@ def test_an_incomplete_step_is_named_with_the_way_to_complete_it(review: Review)
     for read in (review.record, lambda step: list(review.intervals(step))):
         with pytest.raises(IogaugeError, match="step a is not complete") as caught:
             read("a")
-        assert f"--resume {review.path}" in str(caught.value.hint)
+        assert f"resume='{review.path}'" in str(caught.value.hint)
 
 
 def test_create_refuses_a_directory_in_use(review: Review, tmp_path: Path) -> None:
     with pytest.raises(IogaugeError, match="the directory is not empty") as caught:
         Review.create(review.path, review.manifest)
-    assert "--resume" in str(caught.value.hint)
+    assert "resume=" in str(caught.value.hint)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(IogaugeError, match="the directory is not empty"):
         Review.create(tmp_path, review.manifest)

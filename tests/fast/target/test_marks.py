@@ -31,7 +31,7 @@ def refused(path: Path, because: str) -> None:
         with pytest.raises(TargetRefused, match=because) as caught:
             use(path, size_bytes=size_bytes)
         assert caught.value.hint is not None
-        assert f"--destroy {path}" in caught.value.hint
+        assert f"destroy=['{path}']" in caught.value.hint
     assert path.read_bytes() == before
 
 

@@ -54,6 +54,6 @@ def test_a_device_without_discard_says_so(tmp_path: Path) -> None:
         limit.write_text("0")
         with pytest.raises(IogaugeError, match="the device does not support discard") as caught:
             purge(device, destroy=[device])
-        assert "--state as-is" in str(caught.value.hint)
+        assert "state='as-is'" in str(caught.value.hint)
     finally:
         subprocess.run(["losetup", "-d", device], check=True)

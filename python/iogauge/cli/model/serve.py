@@ -85,8 +85,8 @@ def serve(
             "--allow-remote is about --tcp", hint="no other machine reaches a Unix socket"
         )
     listen = socket if socket is not None else _address(tcp or "")
-    size_bytes = quantities.size_bytes(size, name="--size") if size else None
-    memory_bytes = quantities.size_bytes(memory or "1g", name="--memory")
+    size_bytes = quantities.size_bytes(size, name="size") if size else None
+    memory_bytes = quantities.size_bytes(memory or "1g", name="memory")
     from iogauge.execution.serve import ServePlan, serve
     from iogauge.store.kept import read_kept
     from iogauge.store.outputs import Claims

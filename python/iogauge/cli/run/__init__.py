@@ -182,16 +182,16 @@ def run(
         condition.require(job_file)
     from iogauge.library.running import measurement
 
-    every_ns = status_interval and measurement.at_least_shortest(status_interval, name="--status-interval")
+    every_ns = status_interval and measurement.at_least_shortest(status_interval, name="status_interval")
     request = measurement.RunRequest(
         jobs=job_file,
         files=() if diskspd else tuple(workload.job_files(jobs or ())),
-        interval_ns=measurement.interval_ns(job_file, interval, name="--interval", most_ns=every_ns or None),
-        give_up_ns=time_ns(give_up, name="--give-up"),
+        interval_ns=measurement.interval_ns(job_file, interval, name="interval", most_ns=every_ns or None),
+        give_up_ns=time_ns(give_up, name="give_up"),
         destroy=tuple(destroy or ()),
         seed=seed,
         request_log=request_log,
-        log_drops=measurement.log_drops(log_overflow, name="--log-overflow"),
+        log_drops=measurement.log_drops(log_overflow),
         ceiling=not no_ceiling,
         readonly=readonly,
     )

@@ -30,7 +30,7 @@ class ProgressOptions:
 
 def chosen(eta: Eta, *, every: str | None) -> ProgressOptions:
     """Return the settings. Raises UsageError if the time is invalid or too short."""
-    every_ns = None if every is None else time_ns(every, name="--eta-interval")
+    every_ns = None if every is None else time_ns(every, name="eta_interval")
     if every_ns is not None and every_ns < SHORTEST_NS:
         raise status.UsageError(f"--eta-interval: {every!r} is shorter than 250 ms", hint="use 250ms or more")
     return ProgressOptions(quiet=eta is Eta.NEVER, every_s=every_ns / 1e9 if every_ns else None)

@@ -25,6 +25,7 @@ from typer.main import get_command, get_group
 from iogauge.cli import COMMANDS
 from iogauge.cli.terminal import one_dash, process, status, streams
 from iogauge.errors import IogaugeError
+from iogauge.text.option import command_line
 
 PLAIN: dict[str, Any] = {
     "add_completion": False,
@@ -123,7 +124,7 @@ def call(arguments: Sequence[str]) -> int:
     """Run the command that ``arguments`` name, and return its exit status."""
     try:
         group = _group(COMMANDS, _root)
-        with group.make_context("iogauge", list(arguments)) as context:
+        with command_line(), group.make_context("iogauge", list(arguments)) as context:
             group.invoke(context)
         sys.stdout.flush()
     except typer.Exit as stop:

@@ -50,12 +50,13 @@ def import_results(
 
 def claim(files: Sequence[Path], output: Path) -> None:
     """Refuse a review's directory that is one of the files, and a directory of results beside others."""
+    from iogauge.reviews.offline import exporter
     from iogauge.store.outputs import Claims
 
     Claims(inputs=files).new_directory(output)
     if len(files) > 1 and any(file.is_dir() for file in files):
         raise UsageError(
-            "a directory of 'iogauge plan --as' is imported by itself",
+            f"a directory of {exporter()} is imported by itself",
             hint="name one directory, or files",
         )
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.library.options import StrPath
 from iogauge.results.review import Conclude
+from iogauge.text.option import option
 
 
-def absolute(files: Collection[StrPath], *, name: str = "judge_by") -> frozenset[str]:
+def absolute(files: Collection[StrPath]) -> frozenset[str]:
     """Return the files as a review names them. Raises IogaugeError for one that is not there.
 
     >>> absolute([Path(__file__)]) == {__file__}, absolute(())
@@ -23,7 +24,7 @@ def absolute(files: Collection[StrPath], *, name: str = "judge_by") -> frozenset
     paths = [Path(file) for file in files]
     for path in paths:
         if not path.is_file():
-            raise IogaugeError(f"{name} {path}: there is no such file", hint="check the path")
+            raise IogaugeError(f"{option('judge_by')} {path}: there is no such file", hint="check the path")
     return frozenset(str(path.absolute()) for path in paths)
 
 

@@ -11,6 +11,7 @@ from iogauge.errors import UsageError
 from iogauge.library.options import StrPath
 from iogauge.library.progress import OnProgress, Progress
 from iogauge.library.reading.judge_by import absolute, conclude_with
+from iogauge.text.option import option
 
 if TYPE_CHECKING:
     from iogauge.report.sections import Report
@@ -53,7 +54,7 @@ def write_report(
     from iogauge.report.export import claim_charts, write_charts
 
     if format not in get_args(Format):
-        raise UsageError(f"format {format!r}: there is none of this name", hint="format: html, md")
+        raise UsageError(f"{option('format')} {format!r}: there is none of this name", hint="html or md")
     names = names_of(reviews)
     claims = claims_beside(names, say=_message(on_progress))
     page = claim_page(claims, names, None if output is None else Path(output), format=format)
@@ -160,7 +161,8 @@ def fraction(value: float | str, *, name: str) -> float:
         share = 0.0
     if not 0 < share < 1:
         raise UsageError(
-            f"{name} {value}: is not a percentage above 0 and below 100", hint=f"for instance {name} 5%"
+            f"{option(name)} {value}: is not a percentage above 0 and below 100",
+            hint=f"for instance {option(name, '5%')}",
         )
     return share
 

@@ -18,6 +18,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Manifest
 from iogauge.store import Review as Stored
 from iogauge.text import html
+from iogauge.text.option import either
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,9 +149,10 @@ class Review(Tabular):
             names = {name: step for step in known for name in (step, step.partition(".")[2] or step)}
             near = closest(step_id, names)
             first = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+            listed = either(command="show --json", library="Review.steps")
             raise IogaugeError(
                 f"{self.path} has no step {step_id!r}",
-                hint=f"did you mean {names[near]}?" if near else f"its steps: {first}; see show --json",
+                hint=f"did you mean {names[near]}?" if near else f"its steps: {first}; see {listed}",
             )
         return RunResult(self._saved.record(step_id), self._saved.intervals(step_id))
 

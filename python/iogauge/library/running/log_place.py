@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iogauge.text.option import option
+
 if TYPE_CHECKING:
     from iogauge.execution.spill import Spill
     from iogauge.schema import JobFile, RunPlan
@@ -106,7 +108,7 @@ def _mention(logs: list[Path], jobs: JobFile, say: Say) -> None:
     if shared:
         say(
             f"{', '.join(shared)}: on a drive that is measured, and writing logs there disturbs it; "
-            "choose another place, by --request-log, the jobs' prefixes or TMPDIR"
+            f"choose another place, by {option('request_log')}, the jobs' prefixes or TMPDIR"
         )
 
 

@@ -17,6 +17,7 @@ from iogauge.library.quantities import time_ns
 from iogauge.library.running import log_place
 from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, TargetFacts
 from iogauge.store.outputs import Claims, Existing, Output
+from iogauge.text.option import option
 
 if TYPE_CHECKING:
     from iogauge.execution.spill import Spill
@@ -192,7 +193,7 @@ def failure(record: RunRecord) -> tuple[str, str] | None:
 def interval_ns(jobs: JobFile, value: float | str | None, *, name: str, most_ns: int | None = None) -> int:
     """Return the length of a run's intervals in ns.
 
-    It is ``value``, which an error calls ``name``; or where that is None the longest, up to a second and ``most_ns``,
+    It is ``value``, of the argument ``name``; or where that is None the longest, up to a second and ``most_ns``,
     that the logs of the jobs allow. Raises UsageError, and IogaugeError where it does not fit the logs.
     """
     from iogauge.report.run import fio_logs
@@ -206,7 +207,7 @@ def interval_ns(jobs: JobFile, value: float | str | None, *, name: str, most_ns:
         return next((length_ns for length_ns in fitting_ns if length_ns <= wanted_ns), fitting_ns[-1])
     chosen_ns = at_least_shortest(value, name=name)
     if chosen_ns > fio_logs.LONGEST_NS:
-        raise UsageError(f"{name}: {value!r} is longer than a minute", hint="use 1s")
+        raise UsageError(f"{option(name)}: {value!r} is longer than a minute", hint="use 1s")
     fio_logs.require_interval(jobs, interval_ns=chosen_ns)
     return chosen_ns
 
@@ -217,12 +218,14 @@ def at_least_shortest(value: float | str, *, name: str) -> int:
 
     chosen_ns = time_ns(value, name=name)
     if chosen_ns < fio_logs.SHORTEST_NS:
-        raise UsageError(f"{name}: {value!r} is shorter than 10 ms", hint="use 10ms or more")
+        raise UsageError(f"{option(name)}: {value!r} is shorter than 10 ms", hint="use 10ms or more")
     return chosen_ns
 
 
-def log_drops(overflow: str, *, name: str) -> bool:
+def log_drops(overflow: str) -> bool:
     """Return whether requests are left out of a log that is too slow. Raises UsageError."""
     if overflow not in ("wait", "drop"):
-        raise UsageError(f"{name}: {overflow!r} is not wait or drop", hint="use wait or drop")
+        raise UsageError(
+            f"{option('log_overflow')}: {overflow!r} is not wait or drop", hint="use wait or drop"
+        )
     return overflow == "drop"

@@ -85,7 +85,7 @@ def run(
         destroy=tuple(destroy),
         seed=seed,
         request_log=None if request_log is None else Path(request_log),
-        log_drops=measurement.log_drops(log_overflow, name="log_overflow"),
+        log_drops=measurement.log_drops(log_overflow),
         ceiling=ceiling,
         readonly=readonly,
     )

@@ -19,6 +19,7 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.store.cache import cached
+from iogauge.text.option import option
 
 VEGA_LITE = "6.4"
 """The version that the charts are written for, one of those that vl-convert includes."""
@@ -66,7 +67,7 @@ def _draw(function: str, *arguments: object, **options: object) -> Any:
         raise IogaugeError(
             f"a chart cannot be drawn: {reason}",
             hint="drawing reserves about 64 GB of address space, most of it unused: raise the limit "
-            "(ulimit -v unlimited), free some memory, or use --format md, which draws no charts",
+            f"(ulimit -v unlimited), free some memory, or use {option('format', 'md')}, which draws no charts",
         ) from None
     except KeyboardInterrupt:  # The answer still to come would be taken as that of the next call.
         _drawer().close()

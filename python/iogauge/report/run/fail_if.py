@@ -29,6 +29,7 @@ from iogauge.report.run.rows import Row, rows, supported
 from iogauge.schema import Direction, Job, JobFile, Kind, RunRecord
 from iogauge.stats.histogram import needed
 from iogauge.text import numbers
+from iogauge.text.option import option
 
 Measure = Literal["duration", "bandwidth", "number"]
 
@@ -106,7 +107,7 @@ class Condition:
         if not any(map(self._concerns, named)):
             issued = sorted({direction.value for job in named for direction in _issued(job)})
             raise IogaugeError(
-                f"--fail-if '{self.text}': no job issues a {self.direction}",
+                f"{option('fail_if')} '{self.text}': no job issues a {self.direction}",
                 hint=f"name a direction that is issued: {', '.join(issued)}",
             )
 
@@ -289,7 +290,7 @@ def _fail(
     close = difflib.get_close_matches(near or "", known, n=1)
     if hint is None:
         hint = f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}"
-    raise IogaugeError(f"--fail-if '{text.strip()}': {reason}", hint=hint)
+    raise IogaugeError(f"{option('fail_if')} '{text.strip()}': {reason}", hint=hint)
 
 
 def _issued(job: Job) -> set[Direction]:

@@ -292,7 +292,7 @@ def pace_notes(request: SuiteRequest, *, cell_ns: int) -> Iterator[str]:
     if request.pace != "full":
         yield (
             f"Shortened: {cell_ns / 1e9:g} s per cell and at most {MOST_ROUNDS[request.pace]} rounds; "
-            "the specification has a minute per cell and 25 rounds (--pace full)."
+            "the specification has a minute per cell and 25 rounds (pace full)."
         )
 
 

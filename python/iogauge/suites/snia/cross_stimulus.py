@@ -142,6 +142,6 @@ def _iops(moments: Sequence[Moment]) -> float:
 
 def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
     if request.pace != "full":
-        yield "Shortened: the specification's three parts take eight, six and eight hours (--pace full)."
+        yield "Shortened: the specification's three parts take eight, six and eight hours (pace full)."
     yield from range_notes(request, size_bytes)
     yield from state_notes(request)

@@ -204,8 +204,8 @@ def _latency_table(runs: Sequence[Run]) -> TextTable:
 
 def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
     if request.pace != "full":
-        yield "Shortened: the specification writes four times the range, or for a day (--pace full)."
+        yield "Shortened: the specification writes four times the range, or for a day (pace full)."
     yield from range_notes(request, size_bytes)
     yield from state_notes(request)
     if request.target.modelled and request.target.modelled.begun_as not in (None, "fresh"):
-        yield "To see how far the rate falls, start the model fresh: --state fresh."
+        yield "To see how far the rate falls, start the model in state fresh."

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from iogauge.text.option import either
 from iogauge.workload.numbers import size_text
 from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.problem import BadValue, Place, shown
@@ -382,7 +383,10 @@ class _Parser:
         if rest != "text" and not self.windows:
             raise BadValue(
                 "is not a supported output format",
-                hint="use --output-format=json, or --parse-only to see only the jobs",
+                hint=either(
+                    command="use --output-format=json, or --parse-only to see only the jobs",
+                    library="leave it out: the result has to_dict() and to_json()",
+                ),
             )
 
     def writes(self, rest: str) -> None:

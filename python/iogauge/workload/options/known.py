@@ -67,7 +67,7 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
 between fio's generators of random numbers means nothing for another generator."""
 
 HINTS: Final[Mapping[str, str]] = {
-    "allow_mounted_write": "use iogauge's --destroy with the serial number or path of the target",
+    "allow_mounted_write": "name what may be overwritten, by serial number or path, with iogauge's own option destroy",
     "bs_unaligned": "list the sizes with bssplit, in multiples of the smallest",
     "buffer_compress_chunk": "remove it: only the default size is supported",
     "buffer_pattern": "remove it, or use zero_buffers",
@@ -85,7 +85,7 @@ HINTS: Final[Mapping[str, str]] = {
     "io_submit_mode": "remove it: a rate keeps its schedule without draining the queue",
     "ioscheduler": "set it in /sys/block before the run",
     "latency_target": "sweep iodepth or rate_iops instead, with a run for each value",
-    "max_latency": "read the maximum from the result, or use --fail-if",
+    "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
     "nice": "start iogauge with nice",
     "nr_files": "name the files with filename",
     "nrfiles": "name the files with filename",

@@ -20,7 +20,7 @@ def test_its_end_is_an_error_with_a_remedy_and_the_next_one_draws() -> None:
         IogaugeError, match="a chart cannot be drawn: its process was ended by SIGTRAP"
     ) as raised:
         drawing.png(SQUARE, scale=1)
-    assert "--format md" in str(raised.value.hint)
+    assert "format='md'" in str(raised.value.hint)
     assert drawing.png(SQUARE, scale=1).startswith(b"\x89PNG")
 
 

@@ -93,7 +93,7 @@ def test_a_job_may_be_named_and_its_name_may_hold_a_colon() -> None:
 def test_a_text_that_is_no_condition_is_an_error_with_a_remedy(text, message, hint) -> None:
     with pytest.raises(IogaugeError, match=re.escape(message)) as caught:
         parse(text)
-    assert str(caught.value).startswith(f"--fail-if '{text}'")
+    assert str(caught.value).startswith(f"fail_if '{text}'")
     assert caught.value.hint
     assert hint in caught.value.hint
 
