@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UsageError
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
+    from iogauge.library.job_options import JobOption, options
     from iogauge.library.models import models
     from iogauge.library.options import ReviewOptions
     from iogauge.library.plan import Plan, plan
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from iogauge.library.reading.chart import Chart
     from iogauge.library.reading.compare import Comparison, compare
     from iogauge.library.reading.imported import import_results
+    from iogauge.library.reading.published import Published, published
     from iogauge.library.reading.report import write_report
     from iogauge.library.reading.reviews import list_reviews
     from iogauge.library.reading.saved import Review, open_review
@@ -50,8 +52,10 @@ __all__ = [
     "ConditionError",
     "Interrupted",
     "IogaugeError",
+    "JobOption",
     "Plan",
     "Progress",
+    "Published",
     "Review",
     "ReviewOptions",
     "RunError",
@@ -64,7 +68,9 @@ __all__ = [
     "list_reviews",
     "models",
     "open_review",
+    "options",
     "plan",
+    "published",
     "recover",
     "review",
     "run",
@@ -77,8 +83,10 @@ _MODULES = {
     "ConditionError": "library.errors",
     "Interrupted": "library.errors",
     "IogaugeError": "errors",
+    "JobOption": "library.job_options",
     "Plan": "library.plan",
     "Progress": "library.progress",
+    "Published": "library.reading.published",
     "Review": "library.reading.saved",
     "ReviewOptions": "library.options",
     "RunError": "library.errors",
@@ -90,7 +98,9 @@ _MODULES = {
     "list_reviews": "library.reading.reviews",
     "models": "library.models",
     "open_review": "library.reading.saved",
+    "options": "library.job_options",
     "plan": "library.plan",
+    "published": "library.reading.published",
     "recover": "library.running.recover",
     "review": "library.review",
     "run": "library.running.run",

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.terminal import status, streams
+from iogauge.cli.terminal import streams
 
 
 def options(
@@ -20,24 +20,15 @@ def options(
     ] = None,
 ) -> None:
     """Print the options by chapter."""
+    from iogauge.library import job_options
     from iogauge.text.grid import labelled
-    from iogauge.workload import OPTIONS
 
-    wanted = [word.lower() for word in words or ()]
-    shown = [
-        option
-        for option in OPTIONS
-        if not wanted
-        or any(word in f"{option.name} {' '.join(option.aliases)} {option.help}".lower() for word in wanted)
-    ]
-    if not shown:
-        raise status.UsageError(f"no option mentions {' or '.join(wanted)}", hint="see 'iogauge options'")
     lines = []
-    for category, group in groupby(shown, key=lambda option: option.category):
-        lines += [category.value, ""]
+    for category, group in groupby(job_options.options(*words or ()), key=lambda option: option.category):
+        lines += [category, ""]
         for option in group:
             aliases = f"  (also {', '.join(option.aliases)})" if option.aliases else ""
-            lines.append(f"  {option.name}={option.kind.syntax}{aliases}")
+            lines.append(f"  {option.name}={option.syntax}{aliases}")
             lines += labelled("", f"{option.help} Default: {option.default}.", indent="      ", width=0)
         lines.append("")
     streams.show("".join(f"{line}\n" for line in lines))

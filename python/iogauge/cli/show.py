@@ -38,8 +38,8 @@ def show(
 ) -> None:
     """Print the findings."""
     from iogauge.library.reading.judge_by import absolute
+    from iogauge.library.reading.published import published
     from iogauge.library.reading.saved import open_review
-    from iogauge.report import published_shown
     from iogauge.report.run.surroundings import warnings
     from iogauge.results.published import is_published
 
@@ -49,7 +49,10 @@ def show(
             raise status.UsageError(
                 f"{review} has no suites and no steps", hint="leave --suite, --step and --variation out"
             )
-        streams.show(published_shown.as_json([review]) if as_json else published_shown.text([review]))
+        figures = published(*filter(None, [review.partition(":")[2]]))
+        streams.show(
+            json.dumps(figures.to_dict(), indent=2, allow_nan=False) + "\n" if as_json else str(figures)
+        )
         return
     saved = open_review(
         review,

@@ -6,8 +6,8 @@ compares them. Source: the evaluations named by the rows of ``catalog/published_
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from iogauge.catalog.published import Point
 from iogauge.results.figure import metric_text, value_text
@@ -32,9 +32,9 @@ def text(names: Sequence[str]) -> str:
     return "".join(f"{line}\n" for drive, rows in _drives(names) for line in (*_drive(drive, rows), ""))
 
 
-def as_json(names: Sequence[str]) -> str:
-    """Return the same as JSON, ending with a newline: latencies in nanoseconds. Raises as ``text``."""
-    drives = [
+def as_data(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the same as data that JSON can hold: latencies in nanoseconds. Raises as ``text``."""
+    return [
         {
             "drive": drive,
             "figures": [
@@ -49,7 +49,6 @@ def as_json(names: Sequence[str]) -> str:
         }
         for drive, rows in _drives(names)
     ]
-    return json.dumps(drives, indent=2, allow_nan=False) + "\n"
 
 
 def _drives(names: Sequence[str]) -> Iterator[tuple[str, tuple[Point, ...]]]:

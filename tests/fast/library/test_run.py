@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import iogauge
+from iogauge.cli import main
 from iogauge.library.errors import ConditionError, Interrupted
 from iogauge.schema import JobFile
 from iogauge.workload import parse
@@ -176,3 +178,32 @@ def test_ctrl_c_ends_a_run_and_keeps_what_it_measured() -> None:
     assert caught.value.result is not None
     assert caught.value.result["x"].read.ios
     assert signal.getsignal(signal.SIGINT) is before
+
+
+DISKSPD = "-d1 -W1 -b4k -w30 -r -o4 -t2 -g4000 -h -L model:ram@ideal"
+
+
+def test_a_diskspd_command_line_is_a_job(capsys: pytest.CaptureFixture[str]) -> None:
+    notes: list[str] = []
+    done = iogauge.run(diskspd=DISKSPD, seed=1, on_progress=lambda news: notes.append(news.message))
+    assert done["diskspd"].read.ios > done["diskspd"].write.ios > 0
+    assert "what is written is random data" in " ".join(notes)
+    assert main(["run", "--seed=1", "--diskspd", DISKSPD]) == 0
+    assert capsys.readouterr().out.startswith(done.to_text())
+    coarse = iogauge.run(diskspd=DISKSPD.replace("-L", "-L -D250"), seed=1)
+    assert coarse.record.plan.interval_ns == 250_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        ({"jobs": "job.fio", "diskspd": DISKSPD}, "diskspd runs that command line alone", "diskspd='-b4k"),
+        ({"diskspd": DISKSPD, "section": ["x"]}, r"section=\['x'\] names a job", "leave section out"),
+        ({"diskspd": "-b4k 'x"}, "diskspd: no closing quotation", "close the quotes"),
+        ({"diskspd": "-Rxml x.dat"}, "is not printed here", "to_dict"),
+    ],
+)
+def test_what_diskspd_cannot_be_is_refused(arguments: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(iogauge.IogaugeError, match=message) as caught:
+        iogauge.run(**arguments)
+    assert hint in str(caught.value.hint)

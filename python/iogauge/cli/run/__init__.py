@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli.run import diskspd as run_diskspd
 from iogauge.cli.run import formats as run_formats
 from iogauge.cli.run import progress_options
 from iogauge.cli.terminal import process, status, streams
@@ -171,9 +170,12 @@ def run(
     if diskspd is None:
         job_file = workload.from_arguments(jobs or (), only=section or ())
     else:
-        job_file, interval = run_diskspd.understood(
-            diskspd, jobs or (), sections=section or (), interval=interval
+        from iogauge.library.running.diskspd import diskspd_jobs
+
+        job_file, chosen = diskspd_jobs(
+            diskspd, jobs=jobs or (), section=section or (), interval=interval, say=streams.say
         )
+        interval = None if chosen is None else str(chosen)
     if readonly:
         from iogauge.execution.readonly import refuse_writes
 

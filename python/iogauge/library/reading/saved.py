@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Manifest
 from iogauge.store import Review as Stored
 from iogauge.text import html
-from iogauge.text.option import either
+from iogauge.text.option import call, either
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,8 +45,18 @@ def open_review(
             no other file that it names is run.
         on_message: is called with what keeps a suite from being judged.
 
-    Raises IogaugeError where there is no review, it is damaged or newer, or it has no suite of a name.
+    Raises IogaugeError where there is no review, it is damaged or newer, or it has no suite of a name; and for
+    ``"published"``, which has neither suites nor steps: ``published`` returns those figures.
     """
+    from iogauge.results.published import PUBLISHED, is_published
+
+    if is_published(fspath(directory)):
+        part = fspath(directory).partition(":")[2]
+        raise UsageError(
+            f"{directory} is no saved review: it has neither suites nor steps",
+            hint=f"{call(PUBLISHED, *filter(None, [part]))} has its figures; "
+            f"{call('compare', 'REVIEW', fspath(directory))} sets them beside those of a review",
+        )
     saved = Stored.open(Path(directory))
     return Review(saved, suites=suites, trusted=absolute(judge_by), on_message=on_message)
 

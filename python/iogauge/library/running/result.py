@@ -209,11 +209,15 @@ class JobResult:
 class RunResult(Tabular):
     """What a run measured. ``result["reads"]`` is the job of that name; ``str()`` is iogauge's table."""
 
-    def __init__(self, record: RunRecord, intervals: Iterable[Interval]) -> None:
+    def __init__(
+        self, record: RunRecord, intervals: Iterable[Interval], *, diskspd: str | None = None
+    ) -> None:
         self.record = record
         """All that is known of the run: jobs, plan, totals, targets, devices, warnings."""
         self.intervals = tuple(intervals)
         """Its course over time: full histograms of every row, interval by interval."""
+        self.diskspd = diskspd
+        """The DiskSpd command line that was run; None: it was a fio job."""
 
     @cached_property
     def jobs(self) -> dict[str, JobResult]:
@@ -272,9 +276,15 @@ class RunResult(Tabular):
         return jsonplus.render(self.record, self._stats, plus=True)
 
     def to_text(self) -> str:
-        """Return iogauge's table of the run, without its warnings."""
-        from iogauge.report.run import table
+        """Return iogauge's table of the run, or DiskSpd's tables of its command line, without the warnings."""
+        from iogauge.report.run import diskspd_table, table
+        from iogauge.report.run.diskspd_rates import DiskspdRates
 
+        if self.diskspd is not None:
+            rates = DiskspdRates(interval_ns=self.record.plan.interval_ns)
+            for interval in self.intervals:
+                rates.add(interval)
+            return diskspd_table.render(self.record, rates, command=self.diskspd)
         return table.render(self.record, self._stats)
 
     @cached_property

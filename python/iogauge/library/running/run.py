@@ -14,13 +14,15 @@ from iogauge.library.options import StrPath
 from iogauge.library.progress import OnProgress, RunReporter
 from iogauge.library.quantities import time_ns
 from iogauge.library.running import measurement
+from iogauge.library.running.diskspd import diskspd_jobs
 from iogauge.library.running.result import RunResult
 from iogauge.schema import Interval, JobFile
 
 
 def run(
-    jobs: StrPath | Sequence[str] | JobFile,
+    jobs: StrPath | Sequence[str] | JobFile = (),
     *,
+    diskspd: str | None = None,
     target: StrPath | None = None,
     section: Sequence[str] = (),
     seed: int | None = None,
@@ -39,6 +41,8 @@ def run(
     Args:
         jobs: the path of a fio job file, its text (more than one line), or fio's options as on a command line:
             ``["--name=reads", "--rw=randread"]``.
+        diskspd: a DiskSpd command line, in place of ``jobs``: ``"-b4k -r -o8 -d10 target.dat"``. The text of the result
+            is then DiskSpd's tables.
         target: what every job runs on in place of its own files: a block device, a file, or a drive model such as
             ``"model:p4800x"``.
         section: run only the jobs of these names; by default all.
@@ -72,14 +76,22 @@ def run(
     from iogauge.report.run.fail_if import parse
 
     conditions = [parse(text) for text in fail_if]
-    job_file = _on(target, _job_file(jobs, section))
+    reporter = RunReporter(on_progress)
+    if diskspd is None:
+        job_file = _job_file(jobs, section)
+    else:
+        named = [jobs] if isinstance(jobs, str | PathLike | JobFile) else list(jobs)
+        job_file, interval = diskspd_jobs(
+            diskspd, jobs=named, section=section, interval=interval, say=reporter.message
+        )
+    job_file = _on(target, job_file)
     if readonly:
         refuse_writes(job_file)
     for condition in conditions:
         condition.require(job_file)
     request = measurement.RunRequest(
         jobs=job_file,
-        files=_files(jobs),
+        files=() if diskspd is not None else _files(jobs),
         interval_ns=measurement.interval_ns(job_file, interval, name="interval"),
         give_up_ns=time_ns(give_up, name="give_up"),
         destroy=tuple(destroy),
@@ -89,7 +101,6 @@ def run(
         ceiling=ceiling,
         readonly=readonly,
     )
-    reporter = RunReporter(on_progress)
     intervals: list[Interval] = []
 
     def interval_over(interval: Interval) -> None:
@@ -110,7 +121,7 @@ def run(
             logs.convert(record.plan, on_share=lambda _: None, say=reporter.message)
             logs.remove_spill()
     reporter.ended()
-    result = RunResult(record, intervals)
+    result = RunResult(record, intervals, diskspd=diskspd)
     if record.result.stopped_by == "interrupt":
         raise Interrupted("what was measured until then is in the result", result=result)
     if failure := measurement.failure(record):
