@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UsageError
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.job_options import JobOption, options
-    from iogauge.library.models import models
+    from iogauge.library.models.compared import ModelComparison, compare_models
+    from iogauge.library.models.described import Model, model
+    from iogauge.library.models.fitted import FittedModel, fit_published, fit_twin
+    from iogauge.library.models.listed import models
+    from iogauge.library.models.own import new_model
+    from iogauge.library.models.served import ModelServer, serve_model
     from iogauge.library.options import ReviewOptions
     from iogauge.library.plan import Plan, plan
     from iogauge.library.progress import Progress
@@ -50,9 +55,13 @@ __all__ = [
     "Chart",
     "Comparison",
     "ConditionError",
+    "FittedModel",
     "Interrupted",
     "IogaugeError",
     "JobOption",
+    "Model",
+    "ModelComparison",
+    "ModelServer",
     "Plan",
     "Progress",
     "Published",
@@ -64,9 +73,14 @@ __all__ = [
     "UsageError",
     "__version__",
     "compare",
+    "compare_models",
+    "fit_published",
+    "fit_twin",
     "import_results",
     "list_reviews",
+    "model",
     "models",
+    "new_model",
     "open_review",
     "options",
     "plan",
@@ -74,6 +88,7 @@ __all__ = [
     "recover",
     "review",
     "run",
+    "serve_model",
     "write_report",
 ]
 
@@ -81,9 +96,13 @@ _MODULES = {
     "Chart": "library.reading.chart",
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
+    "FittedModel": "library.models.fitted",
     "Interrupted": "library.errors",
     "IogaugeError": "errors",
     "JobOption": "library.job_options",
+    "Model": "library.models.described",
+    "ModelComparison": "library.models.compared",
+    "ModelServer": "library.models.served",
     "Plan": "library.plan",
     "Progress": "library.progress",
     "Published": "library.reading.published",
@@ -94,9 +113,14 @@ _MODULES = {
     "StepsError": "library.errors",
     "UsageError": "errors",
     "compare": "library.reading.compare",
+    "compare_models": "library.models.compared",
+    "fit_published": "library.models.fitted",
+    "fit_twin": "library.models.fitted",
     "import_results": "library.reading.imported",
     "list_reviews": "library.reading.reviews",
-    "models": "library.models",
+    "model": "library.models.described",
+    "models": "library.models.listed",
+    "new_model": "library.models.own",
     "open_review": "library.reading.saved",
     "options": "library.job_options",
     "plan": "library.plan",
@@ -104,6 +128,7 @@ _MODULES = {
     "recover": "library.running.recover",
     "review": "library.review",
     "run": "library.running.run",
+    "serve_model": "library.models.served",
     "write_report": "library.reading.report",
 }
 """Where each name is found."""

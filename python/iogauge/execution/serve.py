@@ -6,8 +6,9 @@ front of the drive is the real one, so the target's machine model is not used. T
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,34 @@ class Serving(Model):
     bias: Bias
 
 
+class Server:
+    """A server that clients may connect to."""
+
+    def __init__(
+        self, target: ModelTarget, plan: ServePlan, *, seed: int, store: KeptFile | None = None
+    ) -> None:
+        """Begin to serve. ``store`` keeps the data and is closed; without it, memory keeps the data.
+
+        Raises IogaugeError if the socket or the store cannot be opened, or if programs would see over 20 % more latency
+        than the model has.
+        """
+        with _explained():
+            self._server = _server(target, plan, seed, store)
+            self.serving = Serving(
+                size_bytes=self._server.size_bytes(),
+                address=self._server.address(),
+                bias=Bias.model_validate_json(self._server.bias()),
+            )
+
+    def served(self, *, until: Callable[[], bool]) -> Served:
+        """Wait until ``until`` returns True, stop, and return what was served. Raises IogaugeError where it failed."""
+        with _explained():
+            while (served := self._server.wait(_WAIT_S)) is None:
+                if until():
+                    self._server.stop()
+        return Served.model_validate_json(served)
+
+
 def serve(
     target: ModelTarget,
     plan: ServePlan,
@@ -88,23 +117,22 @@ def serve(
 ) -> Served:
     """Serve until SIGINT or SIGTERM, if the program turns them into KeyboardInterrupt; return what was served.
 
-    ``store`` keeps the data and is closed at the end; without it, memory keeps the data. ``on_start`` is called once
-    clients may connect. Raises IogaugeError if the socket or the store cannot be opened, or if programs would see over
-    20 % more latency than the model has.
+    ``on_start`` is called once clients may connect. Raises IogaugeError as ``Server`` does.
     """
     with Interrupts() as interrupts:
-        try:
-            server = _server(target, plan, seed, store)
-            if on_start:
-                bias = Bias.model_validate_json(server.bias())
-                on_start(Serving(size_bytes=server.size_bytes(), address=server.address(), bias=bias))
-            while (served := server.wait(_WAIT_S)) is None:
-                if interrupts.count:
-                    server.stop()
-        except _core.CoreError as error:
-            message, hint = error.args
-            raise IogaugeError(message, hint=hint) from None
-    return Served.model_validate_json(served)
+        server = Server(target, plan, seed=seed, store=store)
+        if on_start:
+            on_start(server.serving)
+        return server.served(until=lambda: interrupts.count > 0)
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except _core.CoreError as error:
+        message, hint = error.args
+        raise IogaugeError(message, hint=hint) from None
 
 
 def _server(target: ModelTarget, plan: ServePlan, seed: int, store: KeptFile | None) -> _core.Server:

@@ -76,8 +76,8 @@ def new_review(
     from iogauge.machine.facts import machine_facts
     from iogauge.reviews.manifest import new_manifest
 
-    _require("pace", pace, get_args(schema.Pace))
-    _require("state", state, get_args(schema.State))
+    require_choice("pace", pace, get_args(schema.Pace))
+    require_choice("state", state, get_args(schema.State))
     if not 1 <= repeats <= MOST_REPEATS:
         raise UsageError(
             f"{option('repeats')} {repeats}: must be from 1 to {MOST_REPEATS}", hint="leave it out for 1"
@@ -194,7 +194,8 @@ def checked_quantile(value: float | None, *, name: str) -> float | None:
     return value
 
 
-def _require(name: str, value: str, choices: Sequence[str]) -> None:
+def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise UsageError where the argument ``name`` has a value that is none of ``choices``."""
     if value not in choices:
         raise UsageError(
             f"{option(name)} {value!r}: there is none of this name", hint=f"one of {', '.join(choices)}"

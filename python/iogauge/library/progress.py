@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """One piece of news of a run, a review or a report; ``str()`` is a line that says it.
+    """One piece of news of a run, a review, a report or a fit; ``str()`` is its line of text.
 
     Examples:
         >>> print(Progress(event="begin", step="writes, 400 MB/s", number=3, steps=18, expected_s=12.0))
         [3/18] writes, 400 MB/s, about 12 s
     """
 
-    event: Literal["begin", "interval", "end", "part", "message"]
-    """A step begins, measured for another interval, or ended; a part of a report is done; or there is something to say.
+    event: Literal["begin", "interval", "end", "part", "trial", "message"]
+    """A step begins, measured for another interval, or ended; a part of a report is done; a fit tried its model again;
+    or there is a message.
     """
     step: str = ""
     """What the step is called; a run is one step."""
     number: int = 1
-    """Which step it is, from 1; of a report, how many parts are done."""
+    """Which step it is, from 1; how many parts of a report, or trials of a fit, are done."""
     steps: int = 1
     """How many there are, as far as is known: some follow from others."""
     expected_s: float | None = None
@@ -36,11 +37,15 @@ class Progress:
     """How much of that is over."""
     interval: Interval | None = None
     """What one row of the step measured last."""
+    rms: float = 0.0
+    """The least error of a fit so far: root mean square, in units of the limits."""
     message: str = ""
 
     def __str__(self) -> str:
         if self.event == "message":
             return self.message
+        if self.event == "trial":
+            return f"{numbers.counted(self.number, 'trial')}, errors {self.rms:.2f} of their limits"
         if self.event == "part":
             return f"{self.step}: {self.number} of {self.steps}"
         place = f"[{self.number}/{self.steps}] " if self.steps > 1 else ""

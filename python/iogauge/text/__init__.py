@@ -1,1 +1,1 @@
-"""Numbers, tables and escapes as people read them. Knows no domain and imports no other package."""
+"""Numbers, tables, escapes and options as people read them. Knows no domain and imports no other package."""

@@ -14,14 +14,14 @@ import typer
 from iogauge.cli.terminal import streams
 
 if TYPE_CHECKING:
-    from iogauge.library.models import MachineModel
+    from iogauge.library.models.listed import MachineModel
 
 
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print one line for each model."""
-    from iogauge.library.models import models
+    from iogauge.library.models.listed import models
     from iogauge.text.grid import aligned
 
     brought = models()

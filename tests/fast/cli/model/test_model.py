@@ -9,7 +9,7 @@ import pytest
 
 from iogauge import catalog
 from iogauge.cli import main
-from iogauge.cli.model.show import quantity
+from iogauge.library.models.described import quantity
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""Drive and machine models: listed, described, copied, fitted, compared with published figures, served by NBD."""
