@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UsageError
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
+    from iogauge.library.follow import Following, follow
     from iogauge.library.job_options import JobOption, options
     from iogauge.library.models.compared import ModelComparison, compare_models
     from iogauge.library.models.described import Model, model
@@ -56,6 +57,7 @@ __all__ = [
     "Comparison",
     "ConditionError",
     "FittedModel",
+    "Following",
     "Interrupted",
     "IogaugeError",
     "JobOption",
@@ -76,6 +78,7 @@ __all__ = [
     "compare_models",
     "fit_published",
     "fit_twin",
+    "follow",
     "import_results",
     "list_reviews",
     "model",
@@ -97,6 +100,7 @@ _MODULES = {
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
     "FittedModel": "library.models.fitted",
+    "Following": "library.follow",
     "Interrupted": "library.errors",
     "IogaugeError": "errors",
     "JobOption": "library.job_options",
@@ -116,6 +120,7 @@ _MODULES = {
     "compare_models": "library.models.compared",
     "fit_published": "library.models.fitted",
     "fit_twin": "library.models.fitted",
+    "follow": "library.follow",
     "import_results": "library.reading.imported",
     "list_reviews": "library.reading.reviews",
     "model": "library.models.described",

@@ -11,21 +11,43 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
-    """Counts the KeyboardInterrupts of the program's handlers while it is entered.
-
-    Signals reach only the main thread: in another thread it changes nothing.
-    """
+class StopRequests:
+    """Counts how many times another thread asked a task to stop, as Ctrl-C asks one of the main thread."""
 
     def __init__(self) -> None:
         self.count = 0
+
+    def request(self) -> None:
+        """Ask once more. A signal handler may call it."""
+        self.count += 1
+
+
+STOP_REQUESTS: ContextVar[StopRequests | None] = ContextVar("STOP_REQUESTS", default=None)
+"""The requests that concern the current thread."""
+
+
+class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
+    """Counts the KeyboardInterrupts of the program's handlers while it is entered.
+
+    Signals reach only the main thread. In another thread it counts that thread's ``STOP_REQUESTS``.
+    """
+
+    def __init__(self) -> None:
+        self._signals = 0
+        self._requests = STOP_REQUESTS.get() or StopRequests()
         self._before: dict[int, Any] = {}
+
+    @property
+    def count(self) -> int:
+        """Interrupts so far."""
+        return self._signals + self._requests.count
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
@@ -43,4 +65,4 @@ class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
         try:
             self._before[number](number, frame)
         except KeyboardInterrupt:
-            self.count += 1
+            self._signals += 1

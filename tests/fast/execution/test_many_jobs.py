@@ -99,7 +99,7 @@ def test_an_interrupt_ends_the_preparation_of_workers(tmp_path: Path) -> None:
         cpus=(0,),
     )
     with Interrupts() as interrupts:
-        interrupts.count = 1
+        interrupts._signals = 1
         result = core.drive(planned, interrupts=interrupts)
     os.close(os.open(pipe, os.O_RDWR))
     os.close(node)
