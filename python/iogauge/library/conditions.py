@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def parsed(texts: Sequence[str]) -> list[Condition]:
-    """Return the conditions that ``texts`` state. Raises IogaugeError for one that is none."""
+    """Parse conditions. Raises IogaugeError for a text that is not a condition."""
     from iogauge.report.run.fail_if import parse
 
     return [parse(text) for text in texts]
 
 
 def require(conditions: Sequence[Condition], manifest: Manifest) -> None:
-    """Refuse a condition that no step could ever meet. Raises IogaugeError."""
+    """Raise IogaugeError for a condition that no planned step can meet."""
     from iogauge import workload
 
     planned = [*manifest.steps, *(plan.search for plan in manifest.plans if plan.search)]
@@ -31,15 +31,15 @@ def require(conditions: Sequence[Condition], manifest: Manifest) -> None:
 
 
 def violations(review: Review, conditions: Sequence[Condition]) -> list[tuple[str, Violation]]:
-    """Check every condition on every complete step that it can be about: a step without writers has no write.
+    """Check every condition on every complete step that it concerns: one on writes concerns no step without writers.
 
-    Returns the id of each step whose condition holds, or cannot be judged, with what was found.
+    Returns each violation with the id of its step: the condition holds, or cannot be judged.
     """
     broken = []
     measured = [plan for plan in review.manifest.plans if not plan.prepares]
     for step in [step for plan in measured for step in plan.steps] if conditions else ():
         if not step.judged or not review.has(step.id):
-            continue  # it is there for what comes after it, or it failed, which is said by itself
+            continue  # it only prepares later steps; or it failed, which is reported separately
         record = review.record(step.id)
         for condition in conditions:
             if condition.concerns(record.jobs):

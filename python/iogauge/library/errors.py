@@ -1,4 +1,4 @@
-"""How a run or a review ends early, or worse than was allowed: each keeps what was measured until then."""
+"""Errors of runs and reviews that end early or violate a condition. Each keeps what was measured until then."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run or a review. A script that does not catch it ends, as at any Ctrl-C."""
+    """Ctrl-C ended a run or a review. It is a KeyboardInterrupt: a script that does not catch it ends."""
 
     def __init__(self, message: str, *, result: RunResult | None = None, path: Path | None = None) -> None:
         super().__init__(message)
         self.result = result
-        """What a run measured until then."""
+        """What a run measured until then; None for a review."""
         self.path = path
-        """Where a review is saved: its complete steps are kept, and ``review(resume=path)`` goes on with it."""
+        """Where a review is saved, with its complete steps: ``review(resume=path)`` continues it."""
 
 
 class RunError(IogaugeError):
-    """A run did not get to its end. ``result`` is what was measured until then."""
+    """A run ended early. ``result`` is what was measured until then."""
 
     def __init__(self, message: str, *, hint: str | None, result: RunResult) -> None:
         super().__init__(message, hint=hint)
@@ -34,7 +34,7 @@ class RunError(IogaugeError):
 
 
 class StepsError(IogaugeError):
-    """Steps of a review failed; all others are complete, and ``review(resume=path)`` tries these again."""
+    """Steps of a review failed. All other steps are complete; ``review(resume=path)`` runs these again."""
 
     def __init__(self, path: Path, failed: Sequence[Failed]) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class StepsError(IogaugeError):
 
 
 class ConditionError(IogaugeError):
-    """All was measured, and a condition of ``fail_if`` holds, or cannot be judged."""
+    """Everything was measured, but a condition of ``fail_if`` holds or cannot be judged."""
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class ConditionError(IogaugeError):
         super().__init__(f"{where}{violations[0].message}{more}", hint=violations[0].hint)
         self.violations = tuple(violations)
         self.steps = tuple(steps)
-        """Of a review: the step that each violation is of."""
+        """Of a review: the id of each violation's step."""
         self.result = result
-        """What a run measured."""
+        """What a run measured; None for a review."""
         self.path = path
-        """Where a review is saved."""
+        """Where a review is saved; None for a run."""

@@ -1,4 +1,4 @@
-"""What every result shows in a notebook below its answer: warnings, folded."""
+"""Parts that results share in a notebook."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from iogauge.schema import Notice
 
 QUANTILES = (0.5, 0.99, 0.999)
-"""Quantiles that a short table has."""
+"""The quantiles of a short table."""
 
 
 def folded_warnings(warnings: Iterable[Notice]) -> str:
-    """Return warnings with their hints, folded; empty where there are none."""
+    """Return warnings with their hints as folded HTML; empty if there are none."""
     texts = [f"{caution.message}{f' ({caution.hint})' if caution.hint else ''}" for caution in warnings]
     return html.folded(numbers.counted(len(texts), "warning"), html.items(texts))

@@ -24,24 +24,24 @@ MOST_REPEATS = 1000
 
 
 class ReviewOptions(TypedDict, total=False):
-    """What a review is to do. Whoever leaves an option out gets its default."""
+    """What a review does. Every option has a default."""
 
     suites: Sequence[StrPath] | StrPath
     """Names of procedures, Python files or TOML plans. Default: ``iogauge.suites.DEFAULT``."""
     pace: schema.Pace
     """``"quick"``, seconds a step; ``"standard"``, longer; ``"full"``, as published. Default: ``"quick"``."""
     state: schema.State
-    """How targets are prepared first. Default: ``"as-is"``, not at all."""
+    """How targets are prepared before they are measured. Default: ``"as-is"``, not at all."""
     repeats: int
-    """How many times the whole review is made, each time in another order: 1 to 1000. Default: 1."""
+    """Repeat the whole review this many times, each time in another order: 1 to 1000. Default: 1."""
     until_supported: float | None
-    """Lengthen steps until this quantile is supported, a fraction: 0.99999."""
+    """Lengthen steps until their samples support this quantile, a fraction such as 0.99999. Default: no."""
     size: int | str | None
     """How much of each target to use: bytes, or text such as ``"4g"``. Default: each suite's own choice."""
     runtime: float | str | None
     """The measured time of each step: seconds, or text such as ``"1m30s"``. Default: each suite's own choice."""
     seed: int | None
-    """Every random choice derives from it; at least 0."""
+    """The seed of all random choices, at least 0. Default: a random one."""
 
 
 def new_review(
@@ -61,17 +61,17 @@ def new_review(
     runtime: float | str | None = None,
     seed: int | None = None,
 ) -> Manifest:
-    """Return the manifest of a review that begins now. The options are those of ``ReviewOptions``.
+    """Plan a new review and return its manifest. The options are those of ``ReviewOptions``.
 
     Args:
-        targets: block devices, files or drive models; none: those that the suites name.
-        facts_of: looks at a target, and makes a file that is missing with so many bytes, where files are made.
-        command: what began the review, which is kept with it.
-        layers: finds what a suite that asks for it compares a target with.
-        state_of: says in which state a target is, where that is known.
-        ceiling: measures what the generator can do; not called where all targets are drive models.
+        targets: block devices, files or drive models; empty: those that the suites name.
+        facts_of: returns the facts of a target; its second argument is the size in bytes of a file to be created.
+        command: the command line that is stored with the review.
+        layers: returns the layers over a target, for suites that compare the target with them.
+        state_of: returns the state of a target, None if it is unknown.
+        ceiling: measures the generator's ceiling; not called if all targets are drive models.
 
-    Raises UsageError for an option that cannot be, and IogaugeError for a plan that cannot be made of it.
+    Raises UsageError for an invalid option, and IogaugeError if the suites cannot plan their steps.
     """
     from iogauge.machine.facts import machine_facts
     from iogauge.reviews.manifest import new_manifest
@@ -88,7 +88,7 @@ def new_review(
     limit_bytes = None if size is None else quantities.size_bytes(size, name="size")
     runtime_ns = None if runtime is None else quantities.time_ns(runtime, name="runtime")
     quantile = checked_quantile(until_supported, name="until_supported")
-    # Of a file it makes as much as the suite that wants the most.
+    # A new file has the size that the most demanding suite wants.
     file_bytes = limit_bytes or max(suite.FILE_BYTES[pace] for suite in named)
     facts = [facts_of(path, file_bytes) for path in targets or usual_targets(named)]
     refuse_repeated([target.path for target in facts])
@@ -111,7 +111,7 @@ def new_review(
 
 
 def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
-    """Return the command line that makes the same review, which is kept with it.
+    """Return the command line that makes the same review; it is stored with the review.
 
     >>> " ".join(command(["model:p4800x"], {"suites": ["mixed", "my.toml"], "pace": "full", "seed": 7}))
     'iogauge review model:p4800x --suite=mixed --plan=my.toml --pace=full --seed=7'
@@ -127,7 +127,7 @@ def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
 
 
 def as_list(targets: Sequence[StrPath] | StrPath) -> list[str]:
-    """Return targets or suites as text, of which one may be named alone.
+    """Return targets or suites as a list of text; a single one need not be in a list.
 
     >>> as_list("model:p4800x"), as_list(Path("/dev/null")), as_list(["a", "b"])
     (['model:p4800x'], ['/dev/null'], ['a', 'b'])
@@ -136,10 +136,9 @@ def as_list(targets: Sequence[StrPath] | StrPath) -> list[str]:
 
 
 def anchored(targets: Sequence[str]) -> list[str]:
-    """Return paths that mean the same from wherever the review is resumed.
+    """Return absolute paths, so that the review can be resumed from any directory.
 
-    A symbolic link such as /dev/disk/by-id/... stays what the user chose. Raises UsageError for an empty path, and for
-    one that is named twice.
+    Symbolic links such as /dev/disk/by-id/... are kept. Raises UsageError for an empty or repeated path.
     """
     from iogauge import catalog
     from iogauge.target import is_model
@@ -152,7 +151,7 @@ def anchored(targets: Sequence[str]) -> list[str]:
 
 
 def refuse_repeated(paths: Sequence[str]) -> None:
-    """Raise UsageError where a path is among ``paths`` twice."""
+    """Raise UsageError if a path is named twice."""
     if repeated := sorted(path for path, count in Counter(paths).items() if count > 1):
         raise UsageError(
             f"{repeated[0]} is named twice", hint=f"name each target once; see {option('repeats')}"
@@ -160,7 +159,7 @@ def refuse_repeated(paths: Sequence[str]) -> None:
 
 
 def suites_named(names: Sequence[str]) -> list[Suite]:
-    """Return the suites of the names and paths given, or the default set. Raises UsageError where there is none."""
+    """Return the suites of these names and files, by default the default set. Raises UsageError for an unknown name."""
     from iogauge.suites import DEFAULT, SUITES, suite_of
 
     wanted = dict.fromkeys(names or DEFAULT)
@@ -174,7 +173,7 @@ def suites_named(names: Sequence[str]) -> list[Suite]:
 
 
 def usual_targets(suites: Sequence[Suite]) -> list[str]:
-    """Return the targets that the suites themselves name. Raises UsageError where there is none."""
+    """Return the targets that the suites themselves name. Raises UsageError if they name none."""
     targets = list(dict.fromkeys(target for suite in suites for target in suite.targets))
     if not targets:
         raise UsageError(
@@ -185,7 +184,7 @@ def usual_targets(suites: Sequence[Suite]) -> list[str]:
 
 
 def checked_quantile(value: float | None, *, name: str) -> float | None:
-    """Return a quantile that is a fraction; None: not given. Raises UsageError for another number."""
+    """Return a quantile, or None, unchanged. Raises UsageError unless it is above 0 and below 1."""
     if value is not None and not 0 < value < 1:
         raise UsageError(
             f"{option(name)} {value:g}: a quantile is a fraction, above 0 and below 1",

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from iogauge.workload.scripts import ScriptFiles
 
 Program = Literal["fio", "diskspd"]
-"""Who runs the steps in iogauge's place."""
+"""The program that runs the steps instead of iogauge."""
 
 _OF_WINDOWS = re.compile(r"[A-Za-z]:|#\d|\\\\")
-"""How the names of files and drives there begin: ``C:``, ``#1``, ``\\\\.\\PhysicalDrive1``."""
+"""How names of files and drives begin on Windows: ``C:``, ``#1``, ``\\\\.\\PhysicalDrive1``."""
 
 
 def plan(
@@ -35,19 +35,19 @@ def plan(
     on_message: Callable[[str], None] = lambda _: None,
     **options: Unpack[ReviewOptions],
 ) -> Plan:
-    """Plan a review, and do nothing: targets are opened for reading at most, and no file is made.
+    """Plan a review without running it: targets are only opened for reading, and no file is created.
 
     Args:
         targets: block devices, files or drive models (``"model:p4800x"``), one or several.
-        program: plan for ``"fio"`` or ``"diskspd"``, which may run on another machine: a target that is not here keeps
-            its name, and needs ``size``. ``Plan.write`` writes the steps as that program's files.
-        on_message: is called with what is worth a line, such as a drive that is slow to answer.
+        program: plan for ``"fio"`` or ``"diskspd"``, which may run on another machine. A target that does not exist
+            here keeps its name and needs ``size``. ``Plan.write`` writes the steps as that program's files.
+        on_message: is called with messages, for instance that a drive is slow to answer.
         options: those of a review: ``suites``, ``pace``, ``state``, ``repeats``, ``until_supported``, ``size``,
             ``runtime`` and ``seed`` (see ``ReviewOptions``).
 
     Raises:
-        UsageError: an option cannot be.
-        IogaugeError: a target cannot be opened, or no plan can be made of the options.
+        UsageError: an option is invalid.
+        IogaugeError: a target cannot be opened, or a suite cannot plan its steps.
 
     Examples:
         >>> import iogauge
@@ -80,15 +80,15 @@ def plan(
 
 @dataclass(frozen=True)
 class Plan:
-    """A review as it would be made: its steps, their time, and what they write at most."""
+    """A planned review: its steps, how long they take, and how much they write at most."""
 
     manifest: Manifest
     program: Program | None = None
-    """Who would run it; None: iogauge."""
+    """The program that would run it; None: iogauge."""
 
     @cached_property
     def cost(self) -> ReviewCost:
-        """Each step's time and writes, and those of what follows from steps."""
+        """The time and the writes of each step, and of the steps that follow from others."""
         from iogauge.reviews.estimate import cost_of
         from iogauge.suites import suite_of
 
@@ -96,46 +96,46 @@ class Plan:
 
     @property
     def steps(self) -> tuple[StepCost, ...]:
-        """The steps that are known, in the order in which they run."""
+        """The steps known now, in the order in which they run."""
         return self.cost.steps
 
     @property
     def fewest_steps(self) -> int:
-        """How many steps there are at least: some follow from what others show."""
+        """The smallest number of steps; some follow from the results of others."""
         return self.cost.fewest
 
     @property
     def most_steps(self) -> int:
-        """How many steps there are at most."""
+        """The largest number of steps."""
         return len(self.cost.most)
 
     @property
     def expected_s(self) -> float:
-        """How long the review takes at least; virtual time on drive models."""
+        """The shortest duration of the review; virtual time on drive models."""
         return self.cost.expected_s
 
     @property
     def longest_s(self) -> float:
-        """How long the review may take."""
+        """The longest duration of the review."""
         return self.cost.longest_s
 
     @property
     def written_bytes(self) -> int:
-        """How much the review writes at most, where ``writes_bounded``."""
+        """The most that the review writes, if ``writes_bounded``."""
         return self.cost.written_bytes
 
     @property
     def writes_bounded(self) -> bool:
-        """Whether a rate or an amount limits all that is written."""
+        """Whether a rate or an amount limits every write."""
         return self.cost.bounded
 
     def write(self, directory: StrPath) -> tuple[ScriptFiles, int]:
         """Write the steps as files of ``program``, with a script that runs them all, into a new directory.
 
-        Returns what was written and left out, and how many steps are written later, once those before them ran.
+        Returns the files written with the steps left out, and how many steps are written later, once earlier ones ran.
 
         Raises:
-            UsageError: the plan is for no program: it was made without ``program``.
+            UsageError: the plan was made without ``program``.
             IogaugeError: the directory cannot be written.
         """
         from iogauge.reviews.offline import export_steps
@@ -210,7 +210,7 @@ def _step(step: StepCost) -> dict[str, Any]:
 
 
 def _facts(path: str, *, size_bytes: int, state: Any, say: Callable[[str], None]) -> TargetFacts:
-    """Return what a target is, opened for reading; a file that is missing is what a review would make in its place."""
+    """Return the facts of a target, opened for reading; of a missing file, those of the file that a review creates."""
     from iogauge.target import is_model, open_target
     from iogauge.target.answering import await_answers
     from iogauge.target.facts import facts_of
@@ -230,7 +230,7 @@ def _facts(path: str, *, size_bytes: int, state: Any, say: Callable[[str], None]
 
 
 def _is_elsewhere(path: str, program: Program | None) -> bool:
-    """Whether a path is one of the machine that the steps are carried to, and means nothing here."""
+    """Return whether a path names a target of the machine that will run the steps, and nothing here."""
     if program is None:
         return False
     drive = path.startswith("/dev/") and not Path(path).exists()
@@ -238,7 +238,7 @@ def _is_elsewhere(path: str, program: Program | None) -> bool:
 
 
 def _elsewhere(path: str, *, size: int | str | None) -> TargetFacts:
-    """Return what is known of a target of another machine: what its name says, and the size that was given."""
+    """Return the facts of a target of another machine, from its name and the ``size`` of the plan."""
     from iogauge.library.quantities import size_bytes
     from iogauge.workload.diskspd.commands import is_drive
 
@@ -247,7 +247,7 @@ def _elsewhere(path: str, *, size: int | str | None) -> TargetFacts:
             f"{path}: is not on this machine, so its size is not known here",
             hint=f"say how much to use: {option('size', '100g')}",
         )
-    # A job file takes '#' for the beginning of a comment: what DiskSpd takes it for says the same.
+    # In a job file '#' begins a comment. DiskSpd accepts this longer name of the same drive.
     path = re.sub(r"^#(?=\d+$)", r"\\\\.\\PhysicalDrive", path)
     kind: Literal["block", "file"] = "block" if is_drive(path) else "file"
     return TargetFacts(path=path, kind=kind, size_bytes=size_bytes(size, name="size"))
@@ -256,7 +256,7 @@ def _elsewhere(path: str, *, size: int | str | None) -> TargetFacts:
 def suite_costs() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each published procedure by its name: its title, its source, and its cost at each pace.
 
-    A block device stands for any. Times are in seconds; ``search`` says that steps follow from a search.
+    The costs are those on a block device. Times are in seconds; ``search``: whether steps follow from a search.
     """
     from iogauge.suites import DEFAULT, SUITES
 

@@ -1,4 +1,4 @@
-"""How far a run, a review or a report is, as a callback hears it."""
+"""The progress of a run, a review, a report or a fit, for a callback."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Progress:
     number: int = 1
     """Which step it is, from 1; how many parts of a report, or trials of a fit, are done."""
     steps: int = 1
-    """How many there are, as far as is known: some follow from others."""
+    """How many steps or parts there are, as far as is known; some steps follow from others."""
     expected_s: float | None = None
-    """How long the step takes; None: it ends with its work. On a drive model this is virtual time."""
+    """How long the step takes, virtual time on a drive model; None if it has no time limit."""
     elapsed_s: float = 0.0
-    """How much of that is over."""
+    """How much of that time has passed."""
     interval: Interval | None = None
-    """What one row of the step measured last."""
+    """The latest interval of one row."""
     rms: float = 0.0
     """The least error of a fit so far: root mean square, in units of the limits."""
     message: str = ""
@@ -58,18 +58,18 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
-"""Is called with each piece of news; ``print`` will do. What it raises ends the run."""
+"""Is called with each piece of news; ``print`` is one. An exception that it raises ends the run."""
 
 
 class Reporter:
-    """Tells a callback how a review goes: what ``reviews.runner`` calls a watcher."""
+    """Reports a review to a callback; a watcher of ``reviews.runner``."""
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._on_progress = on_progress
         self._step = Progress(event="begin", number=0)
 
     def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:  # noqa: ARG002
-        """Begin the next step, which ``ahead`` others follow."""
+        """Report that the next step begins; ``ahead`` others follow it."""
         number = self._step.number + 1
         self._step = Progress(
             event="begin", step=label, number=number, steps=number + ahead, expected_s=expected_s
@@ -77,36 +77,36 @@ class Reporter:
         self._on_progress(self._step)
 
     def started(self, plan: RunPlan) -> None:
-        """The workers begin: the step has said so already."""
+        """Do nothing: ``step`` has reported the beginning."""
 
     def interval(self, interval: Interval) -> None:
-        """Report what a row measured last."""
+        """Report the latest interval of a row."""
         self._on_progress(_later(self._step, "interval", interval))
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:  # noqa: ARG002
-        """Report the end of a step, which is saved."""
+        """Report that a step has ended and is saved."""
         self._on_progress(_later(self._step, "end"))
 
     def message(self, text: str) -> None:
-        """Report what is worth a line."""
+        """Report a message."""
         self._on_progress(Progress(event="message", message=text))
 
 
 class RunReporter:
-    """Tells a callback how one run goes."""
+    """Reports one run to a callback."""
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._on_progress = on_progress
         self._step = Progress(event="begin")
 
     def started(self, plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
-        """The plan is made and the targets are open; nothing has been issued yet."""
+        """Report the beginning: the targets are open, and nothing has been issued yet."""
         where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
         self._step = Progress(event="begin", step=where, expected_s=expected_s(plan))
         self._on_progress(self._step)
 
     def interval(self, interval: Interval) -> None:
-        """Report what a row measured last."""
+        """Report the latest interval of a row."""
         self._on_progress(_later(self._step, "interval", interval))
 
     def ended(self) -> None:
@@ -114,7 +114,7 @@ class RunReporter:
         self._on_progress(_later(self._step, "end"))
 
     def message(self, text: str) -> None:
-        """Report what is worth a line."""
+        """Report a message."""
         self._on_progress(Progress(event="message", message=text))
 
 
@@ -131,12 +131,12 @@ def _later(step: Progress, event: Literal["interval", "end"], interval: Interval
 
 
 def described(interval: Interval) -> str:
-    """Return one line on an interval: rates, mean and p99 lat of every direction; that it was empty, where so."""
+    """Return one line on an interval: rates, mean and p99 lat of every direction, or that nothing completed."""
     return ("ramp, " if interval.ramp else "") + moved(interval.tallies, interval.end_ns - interval.start_ns)
 
 
 def moved(tallies: Mapping[Direction, Tally], length_ns: int) -> str:
-    """Return one line on what was done in a time: rates, mean and p99 lat of every direction."""
+    """Return one line on the requests completed within ``length_ns``: rates, mean and p99 lat of every direction."""
     parts = [
         _described(direction, tally, length_ns / 1e9)
         for direction, tally in tallies.items()
@@ -161,7 +161,7 @@ def _described(direction: Direction, tally: Tally, seconds: float) -> str:
 
 
 def expected_s(plan: RunPlan) -> float | None:
-    """Return how long a run will take where every stage has a time limit; None where one ends by its work."""
+    """Return how long a run takes; None if a stage has no time limit."""
     total_ns = 0
     for stage in plan.stages:
         if not all(worker.runtime_ns for worker in stage.workers):

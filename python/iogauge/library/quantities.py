@@ -1,4 +1,4 @@
-"""Times and sizes as a user writes them: numbers, or text in fio's words."""
+"""Times and sizes as a user writes them: numbers, or text in fio's notation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from iogauge.text.option import option
 def time_ns(value: float | str, *, name: str) -> int:
     """Return a time in ns. A number, or text without a unit, is in seconds, as in fio.
 
-    ``name`` is that of the argument. Raises UsageError for what is not a time, or not longer than 0.
+    ``name`` is that of the argument. Raises UsageError unless it is a time above 0.
 
     >>> time_ns("500ms", name="interval"), time_ns(1.5, name="interval")
     (500000000, 1500000000)
@@ -32,7 +32,7 @@ def time_ns(value: float | str, *, name: str) -> int:
 def size_bytes(value: int | str, *, name: str) -> int:
     """Return a size in bytes. Text may have fio's suffixes, which are powers of 1024.
 
-    ``name`` is that of the argument. Raises UsageError for what is not a size, or less than 1.
+    ``name`` is that of the argument. Raises UsageError unless it is a size of at least 1.
 
     >>> size_bytes("4g", name="size") == size_bytes(4 * 2**30, name="size")
     True

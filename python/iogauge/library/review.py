@@ -1,7 +1,6 @@
-"""Take targets through published procedures, saving every step before the next begins.
+"""Run published procedures on targets, and save every step before the next begins.
 
-``review`` is all of it. The command line calls its parts, to show its display in between: ``begin`` or ``reopen``, then
-``measure``.
+``review`` does all of it. The command calls its parts: ``begin`` or ``reopen``, then ``measure``.
 """
 
 from __future__ import annotations
@@ -42,26 +41,26 @@ def review(
     on_progress: OnProgress = lambda _: None,
     **options: Unpack[ReviewOptions],
 ) -> Review:
-    """Make a review of targets, and return it: every step is saved before the next begins.
+    """Review targets and return the saved review; every step is saved before the next begins.
 
     Args:
         targets: block devices, files or drive models (``"model:p4800x"``), one or several. A file that does not exist
-            is made and filled with random data.
+            is created and filled with random data.
         output: the directory to save in; by default a new one here.
-        resume: go on with the interrupted review in this directory, as it was planned, in place of a new one.
+        resume: continue the interrupted review in this directory, as it was planned, instead of a new one.
         destroy: serial numbers of drives, or paths, whose content may be lost.
         fail_if: conditions such as ``"read.p99.9 > 1ms"``, checked on every step.
-        on_plan: is called with what is planned, before anything is saved or measured; its error cancels the review.
-        on_progress: is called with each piece of news (``Progress``); ``print`` will do.
+        on_plan: is called with the plan before anything is saved or measured; an exception cancels the review.
+        on_progress: is called with each piece of news (``Progress``), as ``print`` can be.
         options: ``suites``, ``pace``, ``state``, ``repeats``, ``until_supported``, ``size``, ``runtime`` and ``seed``
             (see ``ReviewOptions``).
 
     Raises:
-        UsageError: an option cannot be.
+        UsageError: an option is invalid.
         IogaugeError: a target is refused, or a step cannot be saved.
         StepsError: some steps failed; the others are complete.
         ConditionError: a condition of ``fail_if`` holds, or cannot be judged.
-        Interrupted: Ctrl-C ended it; it is a KeyboardInterrupt, and complete steps are saved.
+        Interrupted: Ctrl-C, a KeyboardInterrupt; complete steps are saved.
     """
     checked = conditions.parsed(fail_if)
     reporter = Reporter(on_progress)
@@ -90,19 +89,19 @@ def review(
     if broken := conditions.violations(saved, checked):
         steps, violations = zip(*broken, strict=True)
         raise ConditionError(violations, steps=steps, path=saved.path)
-    # They were run to measure: whoever named their files, or went on with them, wanted it.
+    # The user named these suites, or resumed their review: their files have already been run.
     return Review(saved, trusted=frozenset(plan.suite for plan in saved.manifest.plans))
 
 
 def refuse_beside_resume(names: Sequence[str]) -> None:
-    """Raise UsageError where options are named that a resumed review has already."""
+    """Raise UsageError if options are named that a resumed review already has."""
     if names:
         taken = [
             either(command="TARGET", library="targets") if name == "targets" else option(name)
             for name in names
         ]
         raise UsageError(
-            f"{option('resume')} goes on with a review as it was planned: {', '.join(taken)} cannot be given with it",
+            f"{option('resume')} continues a review as it was planned: {', '.join(taken)} cannot be given with it",
             hint="leave them out, or begin a new review",
         )
 
@@ -118,7 +117,7 @@ def begin(
     say: Say,
     **options: Unpack[ReviewOptions],
 ) -> Stored:
-    """Open the targets, which refuses what must not be written, and make the review's directory."""
+    """Open the targets, which refuses those that must not be written, and create the review's directory."""
     from iogauge import execution
     from iogauge.store.outputs import Claims
     from iogauge.store.review import refuse_occupied
@@ -152,9 +151,9 @@ def begin(
 
 
 def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[str], say: Say) -> Stored:
-    """Open a saved review to go on with it, and check that its targets and machine are still the same.
+    """Open a saved review to continue it, and check that its targets are the same; warn if the machine differs.
 
-    Raises UsageError where another program runs its steps, and IogaugeError where it was begun on another target.
+    Raises UsageError if another program runs its steps, and IogaugeError if its target is another one now.
     """
     from iogauge.machine.facts import machine_facts
     from iogauge.reviews.manifest import check_same_target, differences, most_used
@@ -166,7 +165,7 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
     manifest = saved.manifest
     if program := manifest.measured_by:
         raise UsageError(
-            f"{directory}: its steps are run by {program}, and go on with its results",
+            f"{directory}: its steps are run by {program}, so its results continue the review",
             hint=f"DIRECTORY is what {exporter()} wrote: {manifest.completed_by(str(directory))}",
         )
     conditions.require(fail_if, manifest)
@@ -183,10 +182,10 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
 def measure(
     saved: Stored, watched: Callable[[int], Watcher], *, destroy: Sequence[str]
 ) -> tuple[Failed, ...]:
-    """Run what is missing of a review, and return the steps that failed.
+    """Run the missing steps of a review, and return those that failed.
 
-    ``watched`` is called with how many steps there are, where there are any, and returns who hears of them. Raises
-    Interrupted at Ctrl-C.
+    ``watched`` is called with the number of missing steps, if any, and returns their watcher. Raises Interrupted at
+    Ctrl-C.
     """
     from iogauge.execution import execute, layered, purge
     from iogauge.machine.fingerprint import fingerprint_of
@@ -217,14 +216,14 @@ def measure(
 
 
 def is_virtual(manifest: Manifest) -> bool:
-    """Return whether nothing real is measured."""
+    """Return whether all targets are drive models."""
     return all(target.modelled for target in manifest.targets)
 
 
 def _facts(
     path: str, *, size_bytes: int | None, destroy: Sequence[str], state: schema.State, say: Say
 ) -> TargetFacts:
-    """Open a target as the steps will, and return what it is."""
+    """Open a target as the steps will, and return its facts."""
     from iogauge import execution
     from iogauge.target import ModelTarget, open_target
     from iogauge.target.answering import await_answers

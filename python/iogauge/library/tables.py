@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Tabular(ABC):
-    """Something with a tidy table: a row for each figure's place, a column for each figure, units in their names."""
+    """A result with a tidy table: a row for each position, a column for each figure, units in the names of columns."""
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:
-        """Return the table as Arrow has it."""
+        """Return the table as an Arrow table."""
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the table as a Polars DataFrame. Raises IogaugeError where Polars is not installed."""
+        """Return the table as a Polars DataFrame. Raises IogaugeError if Polars is not installed."""
         try:
             import polars
         except ImportError:
@@ -31,7 +31,7 @@ class Tabular(ABC):
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a pandas DataFrame. Raises IogaugeError where pandas is not installed."""
+        """Return the table as a pandas DataFrame. Raises IogaugeError if pandas is not installed."""
         try:
             import pandas  # noqa: F401
         except ImportError:

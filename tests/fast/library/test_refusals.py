@@ -52,8 +52,7 @@ def test_the_command_line_names_its_options(precious: Path, capsys: pytest.Captu
     assert f"--destroy {precious}" in capsys.readouterr().err
     assert main(["review", "model:ram", "--resume=x", "--pace=full"]) == 2
     assert (
-        "--resume goes on with a review as it was planned: TARGET, --pace cannot be"
-        in capsys.readouterr().err
+        "--resume continues a review as it was planned: TARGET, --pace cannot be" in capsys.readouterr().err
     )
     # Afterwards the process is the library's again.
     assert "destroy=[" in refused(iogauge.run, WRITE, target=precious)

@@ -1,4 +1,4 @@
-"""The drives and machines that iogauge brings as models."""
+"""The drive and machine models that come with iogauge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from iogauge.text import html
 
 @dataclass(frozen=True)
 class Models:
-    """Drives and machines, by their names in order."""
+    """Drive and machine models, each sorted by name."""
 
     drives: tuple[DriveModel, ...]
     machines: tuple[MachineModel, ...]
@@ -34,19 +34,19 @@ class MachineModel:
 
 @dataclass(frozen=True)
 class DriveModel(MachineModel):
-    """A drive. ``model:NAME`` is it as a target, behind ``machine``; ``model:NAME@MACHINE`` behind another."""
+    """A drive. Its target is ``model:NAME``, behind ``machine``, or ``model:NAME@MACHINE``, behind another machine."""
 
     machine: str | None
-    """The machine that it stands behind where no other is named."""
+    """The machine in front of the drive if a target names none."""
 
     @property
     def target(self) -> str:
-        """What names it as a target of a run or a review."""
+        """The name of the drive as a target of a run or a review."""
         return f"model:{self.name}"
 
 
 def models() -> Models:
-    """Return the drives and machines that iogauge brings.
+    """Return the drive and machine models that come with iogauge.
 
     Examples:
         >>> import iogauge

@@ -1,4 +1,4 @@
-"""A chart of a review, to be shown, saved or drawn by another program."""
+"""A chart of a review, to show, save or draw with another program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Chart(Tabular):
-    """A chart of the report. A notebook that shows it draws it; its table is what is drawn."""
+    """A chart of the report. A notebook draws it; its table has the rows that are drawn."""
 
     def __init__(self, chart: Drawn) -> None:
         self._chart = chart
@@ -32,11 +32,11 @@ class Chart(Tabular):
 
     @property
     def choices(self) -> Sequence[str]:
-        """What it can show, such as statistics or steps; the first is shown where none is named."""
+        """What it can show, such as statistics or steps; the first is the default."""
         return tuple(self._chart.choices)
 
     def spec(self, choice: str | None = None) -> dict[str, Any]:
-        """Return the chart in Vega-Lite's words, with its data. Raises UsageError for a choice that there is not."""
+        """Return the chart as a Vega-Lite specification with its data. Raises UsageError for an unknown choice."""
         if choice is not None and choice not in self.choices:
             raise UsageError(
                 f"{self.name} has no choice {choice!r}", hint=f"its choices: {', '.join(self.choices)}"
@@ -44,7 +44,7 @@ class Chart(Tabular):
         return self._chart.spec(choice or self.choices[0])
 
     def svg(self, choice: str | None = None) -> str:
-        """Return the picture as SVG. Raises UsageError for a choice that there is not."""
+        """Return the picture as SVG. Raises UsageError for an unknown choice."""
         from iogauge.report.charts.drawing import svg
 
         return svg(self.spec(choice))

@@ -34,10 +34,10 @@ def compare(*reviews: StrPath, suites: Sequence[str] = (), margin: float | str =
         reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
             figures of the same loads.
         suites: the names of those to compare; by default all.
-        margin: what counts as no difference, a fraction or text such as ``"5%"``.
+        margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
 
     Raises:
-        UsageError: an argument cannot be.
+        UsageError: an argument is invalid.
         IogaugeError: a review cannot be read, or there is nothing to compare.
     """
     from iogauge.comparison.sides import compare_named
@@ -48,7 +48,7 @@ def compare(*reviews: StrPath, suites: Sequence[str] = (), margin: float | str =
 
 
 class Comparison(Tabular):
-    """How drives compare. ``str()`` is what ``iogauge compare`` prints."""
+    """The differences of drives. ``str()`` is what ``iogauge compare`` prints."""
 
     def __init__(
         self, names: Sequence[str], differences: Differences, *, suites: Sequence[str], margin: float
@@ -62,7 +62,7 @@ class Comparison(Tabular):
 
     @cached_property
     def findings(self) -> tuple[str, ...]:
-        """What differs and what is alike, a sentence each, suite by suite."""
+        """The differences and the likenesses, a sentence each, suite by suite."""
         from iogauge.comparison.findings import findings
 
         return tuple(finding for suite in self.differences.suites for finding in findings(suite))
@@ -77,7 +77,7 @@ class Comparison(Tabular):
         """Return a row for each figure of each pair of drives, as an Arrow table.
 
         ``value_a`` and ``value_b`` are in the unit that ends ``metric``; ``ratio`` is of B to A, with its 95 %
-        interval. What was not tested has no ``verdict``.
+        interval. A figure that was not tested has no ``verdict``.
         """
         import pyarrow as pa
 
@@ -107,7 +107,7 @@ class Comparison(Tabular):
         return pa.Table.from_pylist(rows, schema=_schema())
 
     def to_text(self, *, every: bool = False) -> str:
-        """Return tables and findings as text. ``every``: every figure, also what does not differ."""
+        """Return tables and findings as text. ``every``: every figure, also those that do not differ."""
         from iogauge.comparison.text import text
 
         return text(self.differences, every=every)
@@ -125,7 +125,7 @@ class Comparison(Tabular):
         judge_by: Collection[StrPath] = (),
         on_progress: OnProgress = lambda _: None,
     ) -> Path:
-        """Write the page that a report of the same reviews is, with charts; return its path."""
+        """Write the page with charts that a report of the same reviews is; return its path."""
         from iogauge.store.outputs import Existing
 
         page = claims_beside(self.names, say=lambda _: None).file(Path(output), existing=Existing.OWN)
@@ -159,7 +159,7 @@ def write_comparison(
     judge_by: Collection[StrPath],
     on_progress: OnProgress,
 ) -> None:
-    """Write the page of reviews that are compared. Raises IogaugeError where there is nothing to compare."""
+    """Write the page of compared reviews. Raises IogaugeError if there is nothing to compare."""
     from iogauge.comparison.sides import refuse_nothing
 
     report = read_report(names, suites=suites, margin=margin, judge_by=judge_by, on_progress=on_progress)

@@ -23,13 +23,13 @@ def import_results(
     """Save results of fio or DiskSpd as a review, and return it.
 
     Args:
-        files: files that either program wrote; or the directory that ``Plan.write`` wrote, where the script has run.
+        files: files that either program wrote, or the directory that ``Plan.write`` wrote, after its script has run.
         output: the directory to save in.
-        on_message: is called with what is worth a line, such as a step that has no result yet.
+        on_message: is called with messages, for instance that a step has no result yet.
 
     Raises:
-        UsageError: a directory is named with others.
-        IogaugeError: a file is no result, or the review cannot be saved.
+        UsageError: a directory is named with other files.
+        IogaugeError: a file holds no result, or the review cannot be saved.
     """
     from iogauge.reviews.offline import import_results as import_steps
     from iogauge.suites import suite_of
@@ -49,7 +49,7 @@ def import_results(
 
 
 def claim(files: Sequence[Path], output: Path) -> None:
-    """Refuse a review's directory that is one of the files, and a directory of results beside others."""
+    """Refuse an output that is one of the files, and a directory of results that is named with other files."""
     from iogauge.reviews.offline import exporter
     from iogauge.store.outputs import Claims
 
@@ -62,7 +62,7 @@ def claim(files: Sequence[Path], output: Path) -> None:
 
 
 def save(files: Sequence[Path], output: Path, *, command: Sequence[str]) -> tuple[Stored, Sequence[str]]:
-    """Save results in files as a review; return it, and what is worth a warning."""
+    """Save results in files as a review; return it and its warnings."""
     from iogauge.reviews.import_results import save_imported
     from iogauge.store.imported import read_foreign
 

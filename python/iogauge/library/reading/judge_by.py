@@ -1,7 +1,7 @@
-"""Which Python files may be run to judge a saved review.
+"""The Python files that may be run to judge a saved review.
 
-A review names the file of a suite of somebody's own, and a review may be a stranger's. So looking at one runs no file
-unless it is named.
+A review names the files of its users' own suites, and may come from a stranger. So reading a review runs only the files
+that the caller names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from iogauge.text.option import option
 
 
 def absolute(files: Collection[StrPath]) -> frozenset[str]:
-    """Return the files as a review names them. Raises IogaugeError for one that is not there.
+    """Return absolute paths, as a review names files. Raises IogaugeError for a missing file.
 
     >>> absolute([Path(__file__)]) == {__file__}, absolute(())
     (True, frozenset())
@@ -29,9 +29,9 @@ def absolute(files: Collection[StrPath]) -> frozenset[str]:
 
 
 def conclude_with(trusted: Collection[str], warn: Callable[[str], None]) -> Conclude:
-    """Return what asks the suite of each result for its conclusions; ``warn`` hears why one cannot be had.
+    """Return a function that asks the suite of a result for its conclusions; ``warn`` says why it cannot.
 
-    ``trusted``: Python files, by their absolute paths, that may be run.
+    ``trusted``: absolute paths of the Python files that may be run.
     """
     from iogauge.suites import suite_to_judge
 

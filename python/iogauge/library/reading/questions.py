@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def query(reviews: Sequence[StrPath], sql: str) -> pa.Table:
-    """Answer one statement in DuckDB's SQL over saved reviews, ``"published"`` among them.
+    """Run one statement of DuckDB's SQL over saved reviews, of which one may be ``"published"``.
 
     Its views are ``figures`` (a row for each step), ``steps``, ``totals`` and ``intervals``.
 
-    Raises IogaugeError where there is no such review, or the statement fails.
+    Raises IogaugeError if a review does not exist, or the statement fails.
     """
     from iogauge.report.query_functions import FUNCTIONS
     from iogauge.results.published import split_names
@@ -31,7 +31,7 @@ def query(reviews: Sequence[StrPath], sql: str) -> pa.Table:
 
 
 def export_tables(reviews: Sequence[StrPath]) -> tuple[pa.Table, dict[str, pa.Table]]:
-    """Return the figures of saved reviews, and by file name a table for each plan and one of intervals of time."""
+    """Return the figures of saved reviews, and tables by file name: one for each plan, and one of intervals of time."""
     import pyarrow.compute as pc
 
     from iogauge.results.published import split_names

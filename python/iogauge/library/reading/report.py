@@ -34,7 +34,7 @@ def write_report(
     judge_by: Collection[StrPath] = (),
     on_progress: OnProgress = lambda _: None,
 ) -> list[Path]:
-    """Write a report of saved reviews, in which all drives are compared with the first; return the files written.
+    """Write a report of saved reviews, which compares all drives with the first; return the files written.
 
     Args:
         reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
@@ -42,13 +42,13 @@ def write_report(
         output: the file to write; by default report.html (or report.md) in the review's directory or, of several, here.
         format: ``"html"``, one page that needs no network, or ``"md"``.
         export: also write every chart as SVG and PNG, and its data as CSV, into this directory.
-        suites: the names of those to report; by default all.
-        margin: what counts as no difference, a fraction or text such as ``"5%"``.
-        judge_by: Python files with suites of your own, which are run for their findings.
+        suites: the names of the suites to report; by default all.
+        margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
+        judge_by: Python files with your own suites, which are run for their findings.
         on_progress: is called with each piece of news (``Progress``): parts that are done, and incomplete reviews.
 
     Raises:
-        UsageError: an argument cannot be.
+        UsageError: an argument is invalid.
         IogaugeError: a review cannot be read, or a file must not be written.
     """
     from iogauge.report.export import claim_charts, write_charts
@@ -113,7 +113,7 @@ def written(report: Report, *, format: Format, on_progress: OnProgress = lambda 
 
 
 def names_of(reviews: StrPath | Sequence[StrPath]) -> list[str]:
-    """Return reviews by their names, one or several. Raises UsageError where there is none."""
+    """Return the names of one review or several. Raises UsageError if there is none."""
     names = [fspath(review) for review in ([reviews] if isinstance(reviews, str | PathLike) else reviews)]
     if not names:
         raise UsageError("name a review", hint="the directory of a saved review, or 'published'")
@@ -121,10 +121,10 @@ def names_of(reviews: StrPath | Sequence[StrPath]) -> list[str]:
 
 
 def claims_beside(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:
-    """Return the claims of whoever reads these reviews: no output may be a target that one of them measured.
+    """Return claims for outputs of these reviews: no output may be a target that one of the reviews measured.
 
-    Targets are looked at where an output is named alone: whoever only reads wakes no drive and waits for none. Raises
-    IogaugeError where there is no such review.
+    Targets are looked at only if an output is named, so that mere reading wakes no drive and waits for none. Raises
+    IogaugeError if a review does not exist.
     """
     from iogauge.results.published import is_published
     from iogauge.store import Review as Stored
@@ -136,7 +136,7 @@ def claims_beside(names: Sequence[str], *, say: Callable[[str], None]) -> Claims
 
 
 def claim_page(claims: Claims, names: Sequence[str], output: Path | None, *, format: Format) -> Output:  # noqa: A002
-    """Claim the file of a report. Raises IogaugeError where it must not be written."""
+    """Claim the file of a report. Raises IogaugeError if it must not be written."""
     from iogauge.results.published import is_published
     from iogauge.store.outputs import Existing
 
@@ -144,13 +144,13 @@ def claim_page(claims: Claims, names: Sequence[str], output: Path | None, *, for
         return claims.file(output, existing=Existing.REPLACE)
     saved = [name for name in names if not is_published(name)]
     if len(saved) == 1:
-        # In a review's own directory the name is the page's, also where a copy or the file system lost our mark on it.
+        # In a review's own directory this name is the report's, even if a copy or the file system lost our mark on it.
         return claims.file(Path(saved[0]) / f"report.{format}", existing=Existing.REPLACE)
     return claims.file(Path(f"report.{format}"), existing=Existing.OWN)
 
 
 def fraction(value: float | str, *, name: str) -> float:
-    """Return a margin as a fraction. Text is a percentage, whose sign may be left out. Raises UsageError.
+    """Return a margin as a fraction. Text is a percentage, with or without its sign. Raises UsageError.
 
     >>> fraction(0.05, name="margin") == fraction("5%", name="margin")
     True

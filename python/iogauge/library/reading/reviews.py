@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def list_reviews(*directories: StrPath) -> list[Found]:
     """Return the reviews saved in each directory and below it, at most four directories deep; by default here.
 
-    Each has its ``path``, and its ``review``, or the ``problem`` that keeps it from being read.
+    Each has its ``path``, and its ``review``, or the ``problem`` that prevents reading it.
 
-    Raises IogaugeError where a directory itself cannot be read.
+    Raises IogaugeError if one of the directories cannot be read.
 
     Examples:
         >>> import tempfile

@@ -36,16 +36,16 @@ def open_review(
     judge_by: Collection[StrPath] = (),
     on_message: Callable[[str], None] = lambda _: None,
 ) -> Review:
-    """Open a saved review. Nothing is measured, and figures are made when they are asked for.
+    """Open a saved review. Nothing is measured; figures are computed when they are read.
 
     Args:
-        directory: where it is saved. An incomplete review is shown as far as it got.
-        suites: the names of those to show; by default all.
-        judge_by: Python files with suites of your own, which are run for their findings. A review may be a stranger's:
-            no other file that it names is run.
-        on_message: is called with what keeps a suite from being judged.
+        directory: where it is saved. An incomplete review has the steps that are complete.
+        suites: the names of the suites to show; by default all.
+        judge_by: Python files with your own suites, which are run for their findings. A review may come from a
+            stranger: no other file that it names is run.
+        on_message: is called with the reason why a suite cannot be judged.
 
-    Raises IogaugeError where there is no review, it is damaged or newer, or it has no suite of a name; and for
+    Raises IogaugeError if there is no review, it is damaged or newer, or it lacks one of the suites; and UsageError for
     ``"published"``, which has neither suites nor steps: ``published`` returns those figures.
     """
     from iogauge.results.published import PUBLISHED, is_published
@@ -87,7 +87,7 @@ class Review(Tabular):
             )
         plans = [plan for plan in saved.manifest.plans if not suites or plan.suite in suites]
         self.suites: tuple[SuiteResult, ...] = tuple(judged(saved, plans, warn=on_message, trusted=trusted))
-        """What each suite showed, on each target that it was made of."""
+        """The result of each suite on each of its targets."""
 
     @property
     def path(self) -> Path:
@@ -99,30 +99,30 @@ class Review(Tabular):
 
     @property
     def manifest(self) -> Manifest:
-        """What was planned, and on which targets and machine."""
+        """The plan, with its targets and machine."""
         return self._saved.manifest
 
     @property
     def complete(self) -> bool:
-        """Whether every step that is known was measured."""
+        """Whether every known step is complete."""
         return not any(result.missing for result in self.suites)
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What follows from the figures, a sentence each, suite by suite."""
+        """The conclusions from the figures, a sentence each, suite by suite."""
         return tuple(finding for result in self.suites for finding in result.conclusions.findings)
 
     @cached_property
     def warnings(self) -> tuple[Notice, ...]:
-        """What makes its figures mean less than they seem to, each kind once."""
+        """The warnings about its figures, each kind once."""
         from iogauge.report.review_text import warnings
 
         return warnings(self.suites, self.manifest)
 
     def suite(self, name: str, *, target: str | None = None) -> SuiteResult:
-        """Return what a suite showed, on the target of this path.
+        """Return the result of a suite, on the target of this path.
 
-        Raises IogaugeError where there is no such suite, and UsageError where it has several targets and none is named.
+        Raises IogaugeError if there is no such suite, and UsageError if it has several targets and none is named.
         """
         named = [result for result in self.suites if result.plan.suite == name]
         if not named:
@@ -146,12 +146,12 @@ class Review(Tabular):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The ids of its steps, searches too, complete or not."""
+        """The ids of its steps and searches, complete or not."""
         searches = [plan.search.id for plan in self.manifest.plans if plan.search]
         return (*(step.id for step in self.manifest.steps), *searches)
 
     def step(self, step_id: str) -> RunResult:
-        """Return one step in full, as a run. Raises IogaugeError where there is none, or it was not measured yet."""
+        """Return one step in full, as a run. Raises IogaugeError if there is none, or it is not complete."""
         from iogauge.workload.suggest import closest
 
         known = self.steps
@@ -188,16 +188,16 @@ class Review(Tabular):
         return len(self.suites) == len(self.manifest.plans)
 
     def query(self, sql: str) -> pa.Table:
-        """Answer one statement in DuckDB's SQL over the views ``figures``, ``steps``, ``totals`` and ``intervals``.
+        """Run one statement of DuckDB's SQL over the views ``figures``, ``steps``, ``totals`` and ``intervals``.
 
-        Raises IogaugeError where the statement fails.
+        Raises IogaugeError if the statement fails.
         """
         from iogauge.library.reading.questions import query
 
         return query([self.path], sql)
 
     def charts(self) -> dict[str, Chart]:
-        """Return its charts by name, as its report has them; a notebook draws one that is shown."""
+        """Return the charts of its report by name; a notebook draws them."""
         from iogauge.library.reading.report import read_report
 
         names = tuple(dict.fromkeys(result.plan.suite for result in self.suites))
@@ -210,9 +210,9 @@ class Review(Tabular):
         violations: Sequence[tuple[str, Violation]] = (),
         failed: Sequence[Failed] = (),
     ) -> dict[str, Any]:
-        """Return all that it shows as data that JSON can hold; latencies in nanoseconds, rates in bytes a second.
+        """Return suites, figures and findings as data that JSON can hold; latencies in ns, rates in bytes a second.
 
-        ``violations`` and ``failed`` are what ended its making, where that is known.
+        ``violations`` and ``failed``: those of a review that has just been made.
         """
         from iogauge.report.review_text import as_json
         from iogauge.store.reported import read_summary
@@ -223,7 +223,7 @@ class Review(Tabular):
         return shown
 
     def to_text(self, *, variation: bool = False) -> str:
-        """Return its tables and findings as text. ``variation``: how figures differ from run to run, too."""
+        """Return its tables and findings as text. ``variation``: also show how figures differ from run to run."""
         from iogauge.report.review_text import tables
         from iogauge.results.reported import summary_lines
         from iogauge.store.reported import read_summary
@@ -234,7 +234,7 @@ class Review(Tabular):
         )
 
     def keep_computed(self) -> None:
-        """Save the figures that were computed beside the steps, so that the next reader need not compute them again."""
+        """Save the computed figures beside the steps, so that the next reader need not compute them."""
         self._saved.keep_computed()
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""Running jobs once: what is asked for, what is logged meanwhile, and what was measured."""
+"""One run of jobs: its request, its logs and its result."""

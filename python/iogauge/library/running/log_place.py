@@ -1,8 +1,8 @@
-"""Where a run's logs are written while it lasts: off the measured drives if there is a choice, and said where not.
+"""Chooses where a run's logs are written during the run: off the measured drives if possible; otherwise it says so.
 
-A log is I/O of its own: windows of time are written, and requests spilled, while the jobs run. Knows drives by their
-numbers, partitions and what device-mapper or md lies on included; filesystems without a drive (tmpfs, network) by
-themselves. Does not look at how much room there is.
+A log is I/O of its own: windows of time are written, and requests spilled, while the jobs run. Drives are compared by
+their device numbers, below partitions, device-mapper and md. A file system without a drive (tmpfs, network) counts as a
+drive. Free space is not considered.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ Say = Callable[[str], None]
 def spill(
     request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile, *, say: Say
 ) -> Iterator[Spill | None]:
-    """Enter the spill of a run that logs every request: for the request log, or the jobs' own ``logs``; else None.
+    """Create the spill of a run that logs every request, in the request log or in the jobs' ``logs``; else yield None.
 
-    It lies beside the logs that are made of it, or where TMPDIR or the current directory is: the first of these that is
-    not on a measured drive. If it has requests when it is left, it stays, and that is said. Raises IogaugeError where
-    none can be made.
+    It lies beside the logs that are made from it, in TMPDIR or in the current directory: the first of these that is not
+    on a measured drive. If requests are left in it at the end, it is kept, and ``say`` is called.
+
+    Raises IogaugeError if it cannot be created.
     """
     from iogauge.report.run import fio_logs
 
@@ -76,9 +77,11 @@ def convert(
     on_share: Callable[[float], None],
     say: Say,
 ) -> None:
-    """Make the logs of a spill, and say which share of it is done; of a damaged one, as far as it is good, and say so.
+    """Write the logs of a spill; of a damaged one, write the requests before the damage, and say so.
 
-    Raises IogaugeError, and leaves no log behind then.
+    ``on_share`` is called with the share that is done.
+
+    Raises IogaugeError, and then leaves no log.
     """
     from iogauge.report.run import request_logs
 
@@ -88,7 +91,7 @@ def convert(
 
 
 def _averaged(jobs: JobFile) -> list[Path]:
-    """Return the prefixes of logs that are written while the jobs run; those of every request are written after."""
+    """Return the prefixes of logs that are written while the jobs run; logs of every request are written later."""
     return [
         Path(prefix or job.name)
         for job in jobs.jobs
@@ -120,7 +123,7 @@ def _targets(jobs: JobFile) -> frozenset[str]:
 
 
 def _drives(path: Path) -> frozenset[str]:
-    """Return the drives below a device or a file, which may be missing."""
+    """Return the drives below a device or a file; the file may be missing."""
     from iogauge.target.users.sysfs import BlockDevice, number_of
 
     for place in (path.resolve(), *path.resolve().parents):

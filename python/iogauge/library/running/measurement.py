@@ -1,6 +1,6 @@
-"""One run with all that follows it: its outputs claimed, its logs written, and what it says of its end.
+"""The parts of one run: its outputs claimed, its jobs measured, its logs written, and the reason of an early end.
 
-``run`` is made of these parts, as is the command of that name, which prints in between.
+The function ``run`` is made of them, as is the command of that name, which prints in between.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ OnInterval = Callable[[Interval], None]
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run, and how."""
+    """The jobs to run, and how to run them."""
 
     jobs: JobFile
     files: tuple[str, ...] = ()
-    """The job files that the jobs were read from."""
+    """The job files that the jobs come from."""
     interval_ns: int = 10**9
     give_up_ns: int = 120 * 10**9
     destroy: tuple[str, ...] = ()
@@ -46,13 +46,13 @@ class RunRequest:
 
     @property
     def virtual(self) -> bool:
-        """Whether drive models are run, whose time no generator of ours can limit."""
+        """Whether the targets are drive models, whose virtual time the generator cannot limit."""
         from iogauge.target import is_model
 
         return any(is_model(name) for job in self.jobs.jobs for name in job.filenames)
 
     def claims(self, say: Say) -> Claims:
-        """Return the claims of the run, whose outputs are none of its targets and none of its job files."""
+        """Return claims for the run's outputs: none may be one of its targets or job files."""
         from iogauge.workload import driven_paths
 
         return Claims(
@@ -60,14 +60,14 @@ class RunRequest:
         )
 
     def measure_ceiling(self) -> Ceiling | None:
-        """Measure what the generator can do with no drive at all; None: it was not asked for, or limits nothing."""
+        """Measure what the generator can do without a drive; None if that is not wanted, or limits nothing."""
         from iogauge import execution
 
         return execution.measure_ceiling(self.jobs) if self.ceiling and not self.virtual else None
 
 
 class RunLogs:
-    """The logs of a run. Those over time are written while it lasts; those of requests after it, of the spill."""
+    """The logs of a run. Logs over time are written during the run, logs of requests after it, from the spill."""
 
     def __init__(
         self, jobs: JobFile, names: Mapping[str, Output], requests: Output | None, spill: Spill | None
@@ -80,12 +80,12 @@ class RunLogs:
 
     @property
     def label(self) -> str:
-        """The files that are made of the spill, the first three of them by name."""
+        """The files that are made from the spill, the first three by name."""
         names = [str(output.path) for output in self.outputs]
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
     def started(self) -> None:
-        """Open the logs that are written while the run lasts."""
+        """Open the logs that are written during the run."""
         from iogauge.report.run import fio_logs
 
         if fio_logs.needs_intervals(self._jobs):
@@ -97,17 +97,17 @@ class RunLogs:
             self._over_time.interval(interval)
 
     def close(self) -> None:
-        """End the logs over time. Call it once the results are safe: closing them may fail."""
+        """Close the logs over time. This may fail: call it once the results are safe."""
         if self._over_time:
             self._over_time.close()
 
     @property
     def complete(self) -> bool:
-        """Whether there is a spill to make logs of, and no request is missing from it."""
+        """Whether there is a spill, and no request is missing from it."""
         return self.spill is not None and not self.spill.failure
 
     def convert(self, plan: RunPlan, *, on_share: Callable[[float], None], say: Say) -> None:
-        """Make the logs of requests; of a damaged spill as far as it is good, and say so."""
+        """Write the logs of requests. Of a damaged spill, write the requests before the damage, and say so."""
         assert self.spill is not None
         log_place.convert(
             self.spill,
@@ -120,19 +120,19 @@ class RunLogs:
         )
 
     def remove_spill(self) -> None:
-        """Remove the spill, of which logs were made."""
+        """Remove the spill, from which the logs were made."""
         if self.spill is not None:
             self.spill.remove()
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """The files that are made of the spill."""
+        """The files that are made from the spill."""
         return tuple(filter(None, (self._requests, *self._names.values())))
 
 
 @contextmanager
 def run_logs(request: RunRequest, claims: Claims, *, say: Say) -> Iterator[RunLogs]:
-    """Claim the logs of a run, and enter its spill, which stays if requests are left in it."""
+    """Claim the logs of a run and create its spill. The spill is kept if requests are left in it."""
     from iogauge.report.run import fio_logs
 
     names = fio_logs.claim(request.jobs, claims)
@@ -178,7 +178,7 @@ def measure(
 
 
 def failure(record: RunRecord) -> tuple[str, str] | None:
-    """Return why a run did not get to its end, and the end of a hint; None: it did, or was interrupted."""
+    """Return why a run ended early, and the end of a hint; None if it did not, or was interrupted."""
     result = record.result
     failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
     if not (result.error or failed):
@@ -193,8 +193,8 @@ def failure(record: RunRecord) -> tuple[str, str] | None:
 def interval_ns(jobs: JobFile, value: float | str | None, *, name: str, most_ns: int | None = None) -> int:
     """Return the length of a run's intervals in ns.
 
-    It is ``value``, of the argument ``name``; or where that is None the longest, up to a second and ``most_ns``,
-    that the logs of the jobs allow. Raises UsageError, and IogaugeError where it does not fit the logs.
+    It is ``value``, of the argument ``name``. If that is None, it is the longest that the logs of the jobs allow, up to
+    a second and ``most_ns``. Raises UsageError, and IogaugeError if it does not fit the logs.
     """
     from iogauge.report.run import fio_logs
 
@@ -213,7 +213,7 @@ def interval_ns(jobs: JobFile, value: float | str | None, *, name: str, most_ns:
 
 
 def at_least_shortest(value: float | str, *, name: str) -> int:
-    """Return a time in ns that is no shorter than the shortest interval. Raises UsageError."""
+    """Return a time in ns. Raises UsageError if it is shorter than the shortest interval."""
     from iogauge.report.run import fio_logs
 
     chosen_ns = time_ns(value, name=name)
@@ -223,7 +223,7 @@ def at_least_shortest(value: float | str, *, name: str) -> int:
 
 
 def log_drops(overflow: str) -> bool:
-    """Return whether requests are left out of a log that is too slow. Raises UsageError."""
+    """Return whether a log that is too slow drops requests. Raises UsageError."""
     if overflow not in ("wait", "drop"):
         raise UsageError(
             f"{option('log_overflow')}: {overflow!r} is not wait or drop", hint="use wait or drop"

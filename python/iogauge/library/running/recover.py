@@ -1,4 +1,4 @@
-"""The logs of a run that was killed, or interrupted before they were made."""
+"""Logs of a run that was killed, or interrupted before it wrote them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from iogauge.schema import RunPlan
 def recover(
     spill: StrPath, *, request_log: StrPath | None = None, on_message: Callable[[str], None] = lambda _: None
 ) -> list[Path]:
-    """Make the logs of a run that was killed, of the file iogauge-*.spill that it left; return the files written.
+    """Write the logs of a run that was killed, from the file iogauge-*.spill that it left; return the files written.
 
-    They are written where the run would have written them; ``request_log`` takes the place of the run's. The spill is
+    They lie where the run would have written them; ``request_log`` names another file for the request log. The spill is
     removed unless it is damaged: then the logs have the requests before the damage, and ``on_message`` is called.
 
-    Raises IogaugeError where the spill cannot be read, or a log must not be written.
+    Raises IogaugeError if the spill cannot be read, or a log must not be written.
     """
     logs, plan = recovered(spill, request_log=request_log, say=on_message)
     logs.convert(plan, on_share=lambda _: None, say=on_message)
@@ -32,9 +32,9 @@ def recovered(
 ) -> tuple[RunLogs, RunPlan]:
     """Open a spill that a run left, and claim its logs where the run would have written them.
 
-    ``RunLogs.convert`` of what is returned makes the logs of that plan. ``request_log`` takes the place of the run's.
+    ``RunLogs.convert`` writes the logs of the returned plan. ``request_log`` names another file for the request log.
 
-    Raises IogaugeError where the spill cannot be read, or a log must not be written.
+    Raises IogaugeError if the spill cannot be read, or a log must not be written.
     """
     from iogauge.execution.spill import Spill
     from iogauge.report.run import fio_logs

@@ -1,4 +1,4 @@
-"""What a run measured: its jobs, what each read, wrote and trimmed, and latencies with their intervals."""
+"""The result of a run: for each job and direction its requests, rates and latencies, with intervals."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class LatencyFigure:
 
     value_ns: float
     low_ns: float | None
-    """The lower end of the interval; None: no bound is known on this side."""
+    """The lower bound of the interval; None if it is unknown."""
     high_ns: float | None
     supported: bool
-    """Whether the sample is large enough: ten requests are expected beyond a quantile."""
+    """Whether the sample is large enough: at least ten requests are expected beyond the quantile."""
     count: int
     """Requests in the sample."""
     needed: int
-    """How many requests support the quantile; 0 for a mean."""
+    """Requests needed to support the quantile; 0 for a mean."""
 
     @property
     def text(self) -> str:
-        """The figure in its best unit; marked with ~ where its sample is too small."""
+        """The figure in its best unit, marked with ~ if its sample is too small."""
         return f"{'' if self.supported else '~'}{numbers.duration(self.value_ns)}"
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class LatencyFigure:
 
 
 class Latency:
-    """One latency of the requests of a job and a direction."""
+    """One latency of a job in one direction."""
 
     def __init__(self, figures: StepFigures, sample: str) -> None:
         self._figures = figures
@@ -65,18 +65,18 @@ class Latency:
 
     @property
     def max_ns(self) -> float:
-        """The largest latency. Raises IogaugeError where nothing completed."""
+        """The largest latency. Raises IogaugeError if nothing completed."""
         if self._figures.max_ns is None:
             raise self._nothing()
         return self._figures.max_ns
 
     @property
     def mean(self) -> LatencyFigure:
-        """The mean. Raises IogaugeError where nothing completed."""
+        """The mean. Raises IogaugeError if nothing completed."""
         return self._figure(self._figures.mean)
 
     def quantile(self, q: float) -> LatencyFigure:
-        """Return the ``q``-quantile, 0 < q < 1. Raises IogaugeError where nothing completed."""
+        """Return the ``q``-quantile, 0 < q < 1. Raises IogaugeError if nothing completed."""
         if not 0 < q < 1:
             raise UsageError(f"quantile {q:g}: must be above 0 and below 1", hint="for p99.9 write 0.999")
         return self._figure(self._figures.quantile(q))
@@ -94,16 +94,16 @@ class Latency:
 
 @dataclass(frozen=True)
 class RateFigure:
-    """A rate over the measured time, with its 95 % interval. Its name says the unit."""
+    """A rate over the measured time, with its 95 % interval. The property that returns it names the unit."""
 
     value: float
     low: float | None
-    """The lower end of the interval; None: no bound is known on this side."""
+    """The lower bound of the interval; None if it is unknown."""
     high: float | None
 
 
 class DirectionResult:
-    """What a job read, wrote, trimmed or synced. All is zero where it issued nothing of the kind."""
+    """The requests of a job in one direction. Everything is zero if it issued none."""
 
     def __init__(self, result: RunResult, job: str, direction: Direction) -> None:
         self._result = result
@@ -118,12 +118,12 @@ class DirectionResult:
 
     @property
     def bytes(self) -> int:
-        """Bytes that they moved."""
+        """Bytes that these requests moved."""
         return sum(tally.bytes for tally in self._tallies)
 
     @property
     def errors(self) -> dict[int, int]:
-        """How many requests failed, by the number of the error (``errno``)."""
+        """Failed requests by error number (``errno``)."""
         counts: Counter[int] = Counter()
         for tally in self._tallies:
             counts.update(tally.errors)
@@ -141,22 +141,22 @@ class DirectionResult:
 
     @property
     def lat(self) -> Latency:
-        """From when the generator starts a request to its completion: fio's lat."""
+        """The time from the start of a request in the generator to its completion: fio's lat."""
         return self.latency(Kind.LAT)
 
     @property
     def clat(self) -> Latency:
-        """From when a request was submitted to its completion: fio's clat."""
+        """The time from a request's submission to its completion: fio's clat."""
         return self.latency(Kind.CLAT)
 
     @property
     def slat(self) -> Latency:
-        """What submitting a request took: fio's slat."""
+        """The time that submitting a request took: fio's slat."""
         return self.latency(Kind.SLAT)
 
     @property
     def response(self) -> Latency:
-        """From when the schedule wanted a request to its completion; the same as ``lat`` without a schedule."""
+        """The time from the scheduled start of a request to its completion; without a schedule, the same as ``lat``."""
         return self.latency(Kind.RESPONSE)
 
     def latency(self, kind: Kind | str) -> Latency:
@@ -189,7 +189,7 @@ class DirectionResult:
 
 
 class JobResult:
-    """What one job did, all its clones together."""
+    """The result of one job, all its clones together."""
 
     def __init__(self, result: RunResult, name: str) -> None:
         self.name = name
@@ -200,22 +200,22 @@ class JobResult:
 
     @property
     def directions(self) -> tuple[DirectionResult, ...]:
-        """Those in which anything completed or failed."""
+        """The directions in which requests completed or failed."""
         return tuple(
             part for part in (self.read, self.write, self.trim, self.sync) if part.ios or part.errors
         )
 
 
 class RunResult(Tabular):
-    """What a run measured. ``result["reads"]`` is the job of that name; ``str()`` is iogauge's table."""
+    """The result of a run. ``result["reads"]`` is the job of that name; ``str()``: the command's table."""
 
     def __init__(
         self, record: RunRecord, intervals: Iterable[Interval], *, diskspd: str | None = None
     ) -> None:
         self.record = record
-        """All that is known of the run: jobs, plan, totals, targets, devices, warnings."""
+        """The stored record of the run: jobs, plan, totals, targets, devices, warnings."""
         self.intervals = tuple(intervals)
-        """Its course over time: full histograms of every row, interval by interval."""
+        """Full histograms of every row, interval by interval."""
         self.diskspd = diskspd
         """The DiskSpd command line that was run; None: it was a fio job."""
 
@@ -225,7 +225,7 @@ class RunResult(Tabular):
         return {job.name: JobResult(self, job.name) for job in self.record.jobs.jobs}
 
     def __getitem__(self, job: str) -> JobResult:
-        """Return a job by its name. Raises KeyError, which names those that there are."""
+        """Return a job by its name. Raises KeyError, which names the jobs of the run."""
         if job not in self.jobs:
             raise KeyError(f"{job!r}: the run has {', '.join(self.jobs)}")
         return self.jobs[job]
@@ -238,11 +238,11 @@ class RunResult(Tabular):
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What makes the figures mean less than they seem to."""
+        """The warnings about its figures."""
         return self.record.warnings
 
     def rows_of(self, job: str) -> list[RowResult]:
-        """Return the rows in which a job is reported."""
+        """Return the rows of results that a job is counted in."""
         places = {(worker.stage, worker.row) for worker in self.record.result.workers if worker.name == job}
         return [row for row in self.record.result.rows if (row.stage, row.row) in places]
 
@@ -258,13 +258,13 @@ class RunResult(Tabular):
 
     @property
     def over_time(self) -> OverTime:
-        """Its course over time, as a table: a row for each interval, job and direction."""
+        """The run over time as a table: a row for each interval, job and direction."""
         from iogauge.library.running.run_tables import OverTime
 
         return OverTime(self.record, self.intervals)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as data that JSON can hold: what ``--output-format=json+`` prints."""
+        """Return the run as data that JSON can hold, as the command's json+ format has it."""
         from iogauge.report.run import jsonplus
 
         return jsonplus.document(self.record, self._stats, plus=True)

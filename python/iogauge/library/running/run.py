@@ -46,23 +46,23 @@ def run(
         target: what every job runs on in place of its own files: a block device, a file, or a drive model such as
             ``"model:p4800x"``.
         section: run only the jobs of these names; by default all.
-        seed: every random choice derives from it, but those of jobs with a randseed. By default the same in every run.
+        seed: the seed of all random choices, except in jobs with randseed. By default the same in every run.
         destroy: serial numbers of drives, or paths, whose content may be lost.
-        readonly: refuse jobs that write or trim, or whose files would have to be laid out.
+        readonly: refuse jobs that write or trim, or that would have to create files.
         interval: the length of an interval, seconds or text such as ``"500ms"``; by default a second.
-        give_up: when no request completes for this long, stop waiting: seconds, or text.
-        ceiling: measure first what iogauge itself can do here, which takes a second; not done for drive models.
+        give_up: stop if no request completes for this long, seconds or text.
+        ceiling: first measure for a second how fast iogauge itself can be here; not done for drive models.
         request_log: write every request into this Parquet file.
         log_overflow: where the log's disk is slower than the load, make the load wait, or drop requests from the log.
         fail_if: conditions such as ``"p99.9 > 1ms"``.
-        on_progress: is called with each piece of news (``Progress``); ``print`` will do.
+        on_progress: is called with each piece of news (``Progress``), as ``print`` can be.
 
     Raises:
-        UsageError: an argument cannot be.
+        UsageError: an argument is invalid.
         IogaugeError: the jobs cannot be read or planned, or a target is refused.
-        RunError: the run did not get to its end; its ``result`` is what was measured.
+        RunError: the run ended early; its ``result`` is what was measured.
         ConditionError: a condition of ``fail_if`` holds, or cannot be judged; it has the ``result``.
-        Interrupted: Ctrl-C ended the run; it is a KeyboardInterrupt, and has the ``result``.
+        Interrupted: Ctrl-C, a KeyboardInterrupt, which has the ``result``.
 
     Examples:
         >>> import iogauge
