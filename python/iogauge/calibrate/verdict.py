@@ -45,7 +45,7 @@ class Part(StrEnum):
     FITTED = "fitted"
     PREDICTED = "predicted"
     """Kept from the fit."""
-    GIVEN = "given"
+    STATED = "stated"
     """A parameter states it."""
     BOUND = "bound"
 
@@ -71,7 +71,7 @@ class Verdict:
         if self.point.use == "bound":
             return Part.BOUND
         if self.stated:
-            return Part.GIVEN
+            return Part.STATED
         return Part.PREDICTED if self.predicted else Part.FITTED
 
     @property

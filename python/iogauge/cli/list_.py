@@ -28,7 +28,7 @@ HEAD = ("review", "begun", "age", "targets", "suites", "pace", "repeats", "steps
 def list_(
     directories: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[DIRECTORY...]", help="Where to look.", show_default="here"),
+        typer.Argument(metavar="[DIRECTORY...]", help="Where to look.  [default: here]"),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="List the published drives instead.")

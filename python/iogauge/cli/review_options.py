@@ -55,8 +55,7 @@ class ReviewOptions:
         Pace | None,
         typer.Option(
             "--pace",
-            help="quick: seconds a step; standard: longer; full: as published.",
-            show_default="quick",
+            help="quick: seconds a step; standard: longer; full: as published.  [default: quick]",
         ),
     ] = None
     state: Annotated[
@@ -64,8 +63,7 @@ class ReviewOptions:
         typer.Option(
             "--state",
             help="Prepare targets first. fresh: purge; filled: purge, then write all in order; preconditioned: the "
-            "same, then write at random until steady.",
-            show_default="as-is",
+            "same, then write at random until steady.  [default: as-is]",
         ),
     ] = None
     repeats: Annotated[

@@ -197,7 +197,7 @@ def _step(step: StepCost) -> dict[str, Any]:
         "id": step.step.id,
         "suite": step.plan.suite,
         "targets": list(step.plan.targets),
-        "place": step.place,
+        "position": step.place,
         "repeat": step.step.repeat,
         "expected_s": step.expected_s,
         "longest_s": step.longest_s,

@@ -113,11 +113,6 @@ def figures_of(result: SuiteResult) -> tuple[Figure, ...]:
     )
 
 
-def figures_of_all(results: Iterable[SuiteResult]) -> tuple[Figure, ...]:
-    """Return the figures of several suites and drives."""
-    return tuple(figure for result in results for figure in figures_of(result))
-
-
 def metrics_of(
     figures: StepFigures, quantiles: Iterable[float] = QUANTILES
 ) -> Iterator[tuple[str, Estimate]]:

@@ -136,4 +136,4 @@ def test_what_a_parameter_says_outright_is_no_merit_of_a_fit() -> None:
     assert not is_stated(watts, optane)
     assert not is_stated(rate, flash)
     parts = [verdict(watts, 20.0, predicted=True, stated=known).part for known in (True, False)]
-    assert parts == [Part.GIVEN, Part.PREDICTED]
+    assert parts == [Part.STATED, Part.PREDICTED]

@@ -187,7 +187,7 @@ def test_a_diskspd_command_line_is_a_job(capsys: pytest.CaptureFixture[str]) -> 
     notes: list[str] = []
     done = iogauge.run(diskspd=DISKSPD, seed=1, on_progress=lambda news: notes.append(news.message))
     assert done["diskspd"].read.ios > done["diskspd"].write.ios > 0
-    assert "what is written is random data" in " ".join(notes)
+    assert "the written data is random" in " ".join(notes)
     assert main(["run", "--seed=1", "--diskspd", DISKSPD]) == 0
     assert capsys.readouterr().out.startswith(done.to_text())
     coarse = iogauge.run(diskspd=DISKSPD.replace("-L", "-L -D250"), seed=1)
@@ -197,10 +197,10 @@ def test_a_diskspd_command_line_is_a_job(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        ({"jobs": "job.fio", "diskspd": DISKSPD}, "diskspd runs that command line alone", "diskspd='-b4k"),
-        ({"diskspd": DISKSPD, "section": ["x"]}, r"section=\['x'\] names a job", "leave section out"),
+        ({"jobs": "job.fio", "diskspd": DISKSPD}, "diskspd excludes other jobs", "diskspd='-b4k"),
+        ({"diskspd": DISKSPD, "section": ["x"]}, r"section=\['x'\] needs a job file", "leave section out"),
         ({"diskspd": "-b4k 'x"}, "diskspd: no closing quotation", "close the quotes"),
-        ({"diskspd": "-Rxml x.dat"}, "is not printed here", "to_dict"),
+        ({"diskspd": "-Rxml x.dat"}, "is not a supported output format", "to_dict"),
     ],
 )
 def test_what_diskspd_cannot_be_is_refused(arguments: dict[str, Any], message: str, hint: str) -> None:

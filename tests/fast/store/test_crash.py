@@ -231,8 +231,8 @@ def test_a_disk_that_fills_up_while_intervals_stream_is_explained(
     monkeypatch.setattr(Path, "open", opened)
     with pytest.raises(IogaugeError, match="No space left") as caught:
         save_endless(review, "b")
-    assert "--resume" in str(caught.value.hint)
     monkeypatch.undo()
+    assert "resume" in str(caught.value.hint)
     assert sorted(entry.name for entry in (review.path / "steps").iterdir()) == ["a"]
     assert list(review.intervals("a")) == INTERVALS
 

@@ -1,7 +1,7 @@
 """``iogauge model compare``: published figures beside what the models show.
 
 For every published figure of a modelled drive, print what its model shows, the error, and how the figure was used.
-fitted: the model was fitted to it. predicted: a fifth of every drive's figures is kept out of the fit. given: a
+fitted: the model was fitted to it. predicted: a fifth of every drive's figures is kept out of the fit. stated: a
 parameter of the model states it outright. A star marks an error above its limit; a bound either holds or does not. Your
 own file replaces the shipped drive of the same name. It takes some minutes.
 

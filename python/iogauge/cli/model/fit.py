@@ -24,7 +24,7 @@ from iogauge.cli.terminal import process, status, streams
 def fit(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="With --published: these models only.", show_default="all"),
+        typer.Argument(metavar="[NAME]...", help="With --published: these models only.  [default: all]"),
     ] = None,
     review: Annotated[
         Path | None, typer.Option("--review", metavar="DIRECTORY", help="Fit a twin to this review.")
@@ -34,7 +34,7 @@ def fit(
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="NAME", help="In front of the twin.", show_default="the drive's"),
+        typer.Option("--machine", metavar="NAME", help="In front of the twin.  [default: the drive's]"),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Fit shipped models to published figures.")

@@ -53,7 +53,7 @@ def serve(
     size: Annotated[
         str | None,
         typer.Option(
-            metavar="BYTES", help="How much of the drive to serve, such as 32g.", show_default="all of it"
+            metavar="BYTES", help="How much of the drive to serve, such as 32g.  [default: all of it]"
         ),
     ] = None,
     store: Annotated[
@@ -61,9 +61,7 @@ def serve(
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="BYTES", help="Most data to keep in memory, without --store.", show_default="1g"
-        ),
+        typer.Option(metavar="BYTES", help="Most data to keep in memory, without --store.  [default: 1g]"),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse writes.")] = False,
     seed: Annotated[

@@ -76,7 +76,7 @@ class Model(Tabular):
             [
                 {
                     "model": file.name,
-                    "place": place,
+                    "parameter": place,
                     "value": float(entry.value),
                     "kind": entry.kind,
                     "source": entry.source,
@@ -97,7 +97,7 @@ class Model(Tabular):
             for place, entry in file.entries()
         ]
         return html.heading(", ".join(file.title for file in self.files)) + html.table(
-            ("place", "value", "kind", "source"), rows, most=100
+            ("parameter", "value", "kind", "source"), rows, most=100
         )
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ def _data(model: ModelFile) -> dict[str, Any]:
         "machine": model.machine,
         "base": model.base,
         "parameters": [
-            {"place": place} | ({"value": leaf} if isinstance(leaf, str) else asdict(leaf))
+            {"parameter": place} | ({"value": leaf} if isinstance(leaf, str) else asdict(leaf))
             for place, leaf in model.leaves()
         ],
     }

@@ -31,13 +31,13 @@ def diskspd_jobs(
             command="--diskspd '-b4k -r -d10 target.dat'", library="diskspd='-b4k -r -d10 target.dat'"
         )
         raise UsageError(
-            f"{option('diskspd')} runs that command line alone, and there is also {jobs[0]}",
+            f"{option('diskspd')} excludes other jobs: {jobs[0]}",
             hint=f"write targets and options of DiskSpd between the quotes: {inside}",
         )
     if section:
         named = either(command=f"--section={section[0]}", library=option("section", section[0]))
         raise UsageError(
-            f"{named} names a job of a job file, and {option('diskspd')} has none",
+            f"{named} needs a job file, and {option('diskspd')} has none",
             hint=f"leave {option('section')} out",
         )
     try:

@@ -73,14 +73,14 @@ def test_shows_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(said(capsys, "show", "p4800x@ideal", "--json"))
     assert list(found) == ["drive", "machine", "sha256"]
     capacity = found["drive"]["parameters"][0]
-    assert (capacity["place"], capacity["value"], capacity["kind"]) == (
+    assert (capacity["parameter"], capacity["value"], capacity["kind"]) == (
         "capacity_bytes",
         375083606016,
         "published",
     )
-    assert {"place": "media.family", "value": "xpoint"} in found["drive"]["parameters"]
+    assert {"parameter": "media.family", "value": "xpoint"} in found["drive"]["parameters"]
     (stall,) = (
-        each for each in found["drive"]["parameters"] if each["place"] == "media.read_stalls.0.mean_ns"
+        each for each in found["drive"]["parameters"] if each["parameter"] == "media.read_stalls.0.mean_ns"
     )
     assert len(stall["range"]) == 2
 
