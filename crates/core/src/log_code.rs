@@ -2,7 +2,7 @@
 //!
 //! A record is two bytes of flags, one flag for each field that differs from its prediction, followed by these fields,
 //! each as a variable-length difference. Requests that share a submission cost little more than their offset: 6 bytes
-//! on the null engine, 11 to 15 on a drive, instead of 72. The code loses nothing, whatever the records are.
+//! on the null engine, 11 to 15 on a drive, instead of 72. The code is lossless for any records.
 //!
 //! Spills hold this code. A change to it must raise `CODE_VERSION` in `python/iogauge/execution/spill.py`.
 
@@ -67,7 +67,7 @@ pub fn encode(records: &[LogRecord], bytes: &mut Vec<u8>) {
 /// Appends the `count` records that `bytes` hold to `records`.
 ///
 /// # Errors
-/// If `bytes` are not `count` records that [`encode`] wrote. `records` may hold some of them then.
+/// If `bytes` are not `count` records that [`encode`] wrote. `records` may then hold some of them.
 pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<LogRecord>) -> Result<(), Damaged> {
     let mut before = [0; FIELDS];
     for _ in 0..count {
@@ -95,7 +95,7 @@ pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<LogRecord>) -> R
 /// Predicts a field from the record before and the fields before it.
 #[inline(always)]
 fn expected(field: usize, before: &Fields, now: &Fields) -> u64 {
-    // As far from another instant as in the record before.
+    // The same distance from another instant as in the record before.
     let since = |field: usize, other: usize| {
         now[other].wrapping_add(before[field].wrapping_sub(before[other]))
     };
@@ -109,7 +109,8 @@ fn expected(field: usize, before: &Fields, now: &Fields) -> u64 {
     }
 }
 
-/// Folds a difference into a number that is small if the difference is, forward or back; offsets count in sectors.
+/// Folds a difference (zigzag) into a number that is small if the difference is small, positive or negative. Offsets
+/// count in sectors.
 #[inline(always)]
 fn folded(field: usize, difference: u64) -> u64 {
     let zigzag = |signed: i64| (signed << 1 ^ signed >> 63) as u64;
@@ -215,7 +216,7 @@ mod tests {
         decode(bytes, count, &mut records).map(|()| records)
     }
 
-    /// Any records at all: every bit of their memory drawn.
+    /// Draws records of which every bit is random.
     fn any_records() -> impl Strategy<Value = Vec<LogRecord>> {
         let record = prop::array::uniform9(prop_oneof![any::<u64>(), 0..4u64, Just(u64::MAX)]);
         prop::collection::vec(record, 0..40)
@@ -243,7 +244,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_are_too_much(bytes: Vec<u8>, count in 0..100usize) {
+        fn decoding_any_bytes_does_not_panic(bytes: Vec<u8>, count in 0..100usize) {
             let _ = decoded(&bytes, count);
         }
     }

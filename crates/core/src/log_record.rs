@@ -28,7 +28,7 @@ pub struct LogRecord {
     pub stage: u16,
 }
 
-/// Whose requests a log holds, and from which instant on.
+/// The worker whose requests a log holds, and the instant from which it counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogOrigin {
     /// Index of the worker in its run.
@@ -37,7 +37,7 @@ pub struct LogOrigin {
     pub row: u32,
     /// Its stage.
     pub stage: u16,
-    /// Logged instants count from this one.
+    /// Logged instants count from the start of the stage.
     pub stage_start: Nanos,
     /// When the ramp ends.
     pub ramp_end: Nanos,
@@ -69,7 +69,7 @@ impl LogRecord {
     }
 }
 
-/// Returns log records as they lie in memory: little-endian, [`LogRecord`]'s layout.
+/// Returns the bytes of log records: little-endian, in [`LogRecord`]'s layout.
 pub fn bytes_of(records: &[LogRecord]) -> &[u8] {
     bytemuck::cast_slice(records)
 }

@@ -1,4 +1,4 @@
-//! What a run is to do, fully resolved: the Rust twin of the plans in `python/iogauge/schema/plans.py`, field by field.
+//! The fully resolved plan of a run: the Rust twin of `python/iogauge/schema/plans.py`, field by field.
 //!
 //! Values are validated before they arrive; nothing here has a default.
 
@@ -165,7 +165,7 @@ impl PatternPlan {
         [rw.reads(), rw.writes(), rw.trims(), self.syncs()]
     }
 
-    /// Returns the block sizes of reads and of writes, if it has them: trims and syncs move no data.
+    /// Returns the block sizes of the directions that it issues and that move data: reads and writes.
     pub fn data_sizes(&self) -> impl Iterator<Item = &SizesPlan> {
         let reads = self.rw.reads().then_some(&self.sizes.read);
         let writes = self.rw.writes().then_some(&self.sizes.write);
@@ -200,7 +200,7 @@ pub struct SchedulePlan {
     pub rate_Bps: u64,
     /// The stage is stopped below this over a second; 0: no limit.
     pub rate_min_Bps: u64,
-    /// When the first request is due if gaps are equal, since the worker's start.
+    /// When the first request is due, since the worker's start, if gaps are equal.
     pub first_ns: Nanos,
 }
 
@@ -214,11 +214,11 @@ impl SchedulePlan {
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct BufferPlan {
-    /// New content before every write.
+    /// Writes new content before every write.
     pub refill: bool,
     /// Zeroes only.
     pub zero: bool,
-    /// Change a little of the content before every write, unless refilled.
+    /// Changes a little of the content before every write, unless it is refilled.
     pub scramble: bool,
     /// How much a buffer compresses, in `[0, 100]`.
     pub compress_percent: f64,
@@ -272,9 +272,9 @@ pub struct EnginePlan {
 pub struct WorkerPlan {
     /// The job's name.
     pub name: String,
-    /// Index of the section in the job file.
+    /// Index of its section in the job file.
     pub job: u32,
-    /// Which of the section's numjobs clones.
+    /// Index among the section's numjobs clones.
     pub clone: u32,
     /// The reported row.
     pub row: u32,
@@ -296,7 +296,7 @@ pub struct WorkerPlan {
     pub complete_min: u32,
     /// End after this long; 0: no limit.
     pub runtime_ns: Nanos,
-    /// Go on over `io_bytes` and the region until the runtime is over.
+    /// Continues past `io_bytes` and the region's end until the runtime is over.
     pub time_based: bool,
     /// Measuring begins after this.
     pub ramp_ns: Nanos,
@@ -306,7 +306,7 @@ pub struct WorkerPlan {
     pub io_bytes: u64,
     /// Ends after this many I/Os; 0: no limit.
     pub number_ios: u64,
-    /// Number of times to do it all.
+    /// Number of times to repeat the job.
     pub loops: u64,
     /// Every loop makes the same requests again.
     pub replay_loops: bool,
@@ -326,7 +326,7 @@ pub struct WorkerPlan {
     pub cpus: Vec<u32>,
     /// Spin during the last stretch before a due time.
     pub spin: bool,
-    /// Its end ends the stage's other workers of its group.
+    /// Its end also ends the other workers of its group in the stage.
     pub exitall: bool,
     /// fio's group: jobs from one stonewall or new_group to the next.
     pub group: u32,
@@ -359,8 +359,8 @@ impl WorkerPlan {
         }
     }
 
-    /// Returns the least bytes a second, by direction: read, write, trim; 0: no limit. One value in a job file is meant
-    /// for all three, and a direction without requests is not slow.
+    /// Returns the minimum bytes a second by direction: read, write, trim; 0: no limit. A job file gives one value for
+    /// all three, so a direction that is never issued gets no limit.
     pub fn rate_min_bytes(&self) -> [u64; 3] {
         let rates = &self.schedule;
         let minimums = [
@@ -380,13 +380,13 @@ pub struct StagePlan {
     pub workers: Vec<WorkerPlan>,
 }
 
-/// What gives way if requests come faster than the log can be written.
+/// What happens if requests come faster than the log can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogOverflow {
-    /// The load: the worker issues nothing until the log has room.
+    /// The worker issues nothing until the log has room.
     Wait,
-    /// The log: requests are dropped from it and counted.
+    /// Requests are left out of the log and counted.
     Drop,
 }
 

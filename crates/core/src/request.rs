@@ -85,7 +85,7 @@ impl Direction {
 /// A request for one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Which of the worker's `iodepth` places this request occupies until its completion, in `[0, iodepth)`.
+    /// The slot that this request occupies until its completion, in `[0, iodepth)`.
     pub slot: u32,
     /// Index into the worker's files.
     pub target: u32,
@@ -95,10 +95,10 @@ pub struct Request {
     pub offset_bytes: u64,
     /// How much. Zero for syncs.
     pub length_bytes: u32,
-    /// When the schedule wanted it; without a schedule, the time of the call to `next`. A sync is intended when the
-    /// first write that it makes durable was intended.
+    /// When it was due by the schedule; without a schedule, the time of the call to `next`. A sync was intended
+    /// together with the first write that it makes durable.
     pub intended: Nanos,
-    /// When it was due, after every request before it, and a slot was free.
+    /// When it was due, no earlier than the requests before it, and a slot was free.
     pub ready: Nanos,
 }
 
@@ -137,15 +137,15 @@ pub struct Completion {
 pub enum Want {
     /// Submit this request. More may follow at the same instant: ask again before submitting, as far as batches allow.
     Issue(Request),
-    /// Wait until this many completions or until this instant, whichever comes first. `completions` is zero if nothing
-    /// is in flight (then `until` is set); `until` is `None` if only completions can help.
+    /// Wait for this many completions or until this instant, whichever comes first. `completions` is zero if nothing is
+    /// in flight, and `until` is then set. `until` is `None` if only completions end the wait.
     Wait {
         /// How many completions to wait for.
         completions: u32,
         /// When to ask again at the latest.
         until: Option<Nanos>,
     },
-    /// Burn CPU until this instant: the think time is an application's own work.
+    /// Busy-wait until this instant: this part of the think time stands for an application's own work.
     Spin {
         /// When to ask again.
         until: Nanos,

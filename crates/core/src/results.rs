@@ -218,8 +218,8 @@ pub struct WorkerResult {
 pub const MOST_OVERDUE: u64 = 10_000_000;
 
 impl WorkerResult {
-    /// Creates the result of a worker that ended `end_ns` after its stage began, on a thread that cost `usage`. How it
-    /// ended is left empty.
+    /// Creates the result of a worker that ended `end_ns` after its stage began, on a thread that cost `usage`. The
+    /// fields that say how it ended are left empty.
     pub fn new(
         plan: &WorkerPlan,
         stage: u32,
@@ -266,7 +266,7 @@ pub struct RowResult {
     pub loop_gap: Bytes,
 }
 
-/// What a modelled drive did besides answering. A real drive does not report it.
+/// What a modelled drive did inside. A real drive does not report it.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs, non_snake_case)]
 pub struct DriveResult {

@@ -48,7 +48,7 @@ impl Row {
         }
     }
 
-    /// Adds a worker that begins `begins` after the stage and is measured from `cutter.ramp_end` on.
+    /// Adds a worker that starts `begins` after the stage and is measured from `cutter.ramp_end` on.
     pub fn join(&mut self, worker: usize, cutter: Cutter, begins: Nanos) {
         self.sources.insert(
             worker,
@@ -98,7 +98,7 @@ impl Row {
     }
 
     /// Returns the intervals that are complete at `now`, in order. It does not wait for a worker that has been silent
-    /// for long; what that worker brings later becomes another part of its interval.
+    /// for long. What that worker hands over later is returned as another part of its interval.
     pub fn ready(&mut self, now: Nanos) -> Vec<Interval> {
         let patience = 2 * self.interval + SECOND;
         let silent: Vec<(usize, Nanos)> = self
@@ -215,7 +215,7 @@ mod tests {
         row.add(1, &slice(at(0), 0, SECOND, 1));
         let first = row.ready(2 * SECOND);
         assert_eq!(first.iter().map(ios).collect::<Vec<_>>(), [11]);
-        // Worker 1 is silent: after the patience, its row continues without it.
+        // Worker 1 is silent for so long that its row continues without it.
         let second = row.ready(7 * SECOND);
         assert_eq!(
             second.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(),

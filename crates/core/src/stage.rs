@@ -1,8 +1,8 @@
-//! The workers that run at the same time: starts them together, and ends them together if the job says so.
+//! Starts the workers of a stage together, and ends them together if the job says so.
 //!
-//! A stage knows which workers are ready, running and finished, and how far they are. It does no I/O and reads no
-//! clock; its driver reports to it and does as it says. Stonewalls are the boundaries between stages; ramps and delays
-//! are instants that the stage's start fixes.
+//! A stage knows which workers are ready, running and finished, and how many bytes each has moved. It does no I/O and
+//! reads no clock; its driver reports to it and stops the workers that it names. Stonewalls are the boundaries between
+//! stages. Ramps and delays count from the stage's start.
 
 use crate::plan::StagePlan;
 use crate::time::{Nanos, SECOND};
@@ -40,7 +40,7 @@ struct StageWorker {
     ending: bool,
     /// Bytes a second at least, by direction; 0: no limit.
     rate_min: [u64; 3],
-    /// From and until when the minimum is checked, since the stage's start.
+    /// The time in which the minimum is checked: from, to, since the stage's start.
     checked: (Nanos, Nanos),
     /// The current window: its start, and the bytes completed by then.
     window: Option<(Nanos, [u64; 3])>,
@@ -117,8 +117,8 @@ impl Stage {
         self.start = Some(now);
     }
 
-    /// Notes that a worker has nothing more to do. Returns the workers that end with it: those of its group, as fio's
-    /// exitall does. A failed job ends alone unless its end is to end others.
+    /// Notes that a worker has finished. If it has `exitall`, whether it failed or not, returns the workers that end
+    /// with it: those of its group, as in fio.
     pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
         let worker = &mut self.workers[worker];
         worker.phase = Phase::Finished;
@@ -143,9 +143,9 @@ impl Stage {
     }
 
     /// Checks how far a worker is (bytes completed by direction: read, write, trim). Returns true if it fell below its
-    /// `rate_min` over the last second or more: that worker alone then ends with an error, as in fio. It checks nothing
-    /// while the rate settles, once the worker or the stage is at its end, and after a pause between checks so long
-    /// that the workers' process must have stood still as well.
+    /// `rate_min` over the last second or more. That worker alone then ends with an error, as in fio. Nothing is
+    /// checked while the rate settles, at the end of the worker or the stage, or after a pause between checks that is
+    /// so long that the process must have stopped.
     pub fn too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
         let Some(start) = self.start else {
             return false;

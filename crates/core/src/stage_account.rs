@@ -1,4 +1,4 @@
-//! The account of one stage: who is ready, what was recorded, who has ended, and the results.
+//! The account of one stage: which workers are ready, what they recorded, which have ended, and the results.
 //!
 //! Real engines and drive models drive the same [`StageAccount`]. The driver reports what its workers do and stops the
 //! workers that the account names; the account merges slices into intervals, keeps errors and writes the results. It
@@ -31,9 +31,9 @@ struct Account {
 pub struct WorkerEnd<'a, Q: Handover> {
     /// When it ended, on the run's clock.
     pub at: Nanos,
-    /// Decides nothing more.
+    /// The worker, which decides nothing more.
     pub worker: &'a Worker,
-    /// Records nothing more.
+    /// Its recorder, which records nothing more.
     pub recorder: &'a mut Recorder<Q>,
     /// How busy its loop was.
     pub busy: &'a Busy,
@@ -43,7 +43,7 @@ pub struct WorkerEnd<'a, Q: Handover> {
     pub cpus: Vec<u32>,
     /// Requests that its log did not keep.
     pub log_dropped: u64,
-    /// Whether it left its requests in flight behind.
+    /// Whether it gave up waiting for its requests in flight.
     pub gave_up: bool,
     /// Whether its thread never returned.
     pub stuck: bool,
@@ -70,7 +70,7 @@ pub struct StageAccount<'a> {
 }
 
 impl<'a> StageAccount<'a> {
-    /// Creates the account of the stage at `index` of `run`, whose workers are preparing.
+    /// Creates the account of the stage at `index` of `run`. Its workers are still preparing.
     pub fn new(run: &'a RunPlan, index: usize) -> Self {
         let plan = &run.stages[index];
         let mut rows: Vec<Row> = Vec::new();
@@ -139,7 +139,7 @@ impl<'a> StageAccount<'a> {
         self.stage.begin(start);
     }
 
-    /// Merges the slices that a worker handed over, and gives them back empty.
+    /// Merges the slices that a worker handed over, and returns them to it empty.
     pub fn collect(&mut self, worker: usize, slices: &impl SliceSource) {
         let row = &mut self.rows[self.accounts[worker].row];
         while let Some(mut slice) = slices.next_full() {
@@ -158,7 +158,7 @@ impl<'a> StageAccount<'a> {
     }
 
     /// Checks how far a worker is (bytes completed by direction: read, write, trim). Returns true if it fell below its
-    /// `rate_min`: it has failed, and the driver stops it. The stage's other workers continue, as in fio.
+    /// `rate_min`. It has then failed, and the driver must stop it. The stage's other workers continue, as in fio.
     pub fn is_too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
         let slow = self.stage.too_slow(worker, now, bytes);
         if slow {
@@ -168,7 +168,7 @@ impl<'a> StageAccount<'a> {
         slow
     }
 
-    /// Notes an interrupt. Returns true the first time: the driver then stops all workers.
+    /// Notes an interrupt. Returns true the first time; the driver must then stop all workers.
     pub fn interrupt(&mut self) -> bool {
         self.stage.interrupt()
     }
@@ -178,7 +178,7 @@ impl<'a> StageAccount<'a> {
         self.accounts[worker].error.get_or_insert(error);
     }
 
-    /// Ends a worker. Returns the workers that the driver stops with it, because its job asks for that.
+    /// Ends a worker. Returns the workers that the driver must stop with it, because of its `exitall`.
     pub fn end<Q: Handover + SliceSource>(
         &mut self,
         worker: usize,
@@ -186,7 +186,7 @@ impl<'a> StageAccount<'a> {
     ) -> Vec<usize> {
         let at = end.at.max(self.start);
         let since_start = at - self.start;
-        // A slice that the end itself cuts is not late.
+        // Counted before the end: the slice that the end cuts is not a late handover.
         let late_handovers = end.recorder.late_handovers();
         self.collect(worker, end.recorder.handover());
         let row = &mut self.rows[self.accounts[worker].row];
@@ -212,7 +212,7 @@ impl<'a> StageAccount<'a> {
         self.stage.finished(worker, failed)
     }
 
-    /// Lists the requests that a worker never saw return.
+    /// Lists a worker's requests that never returned.
     fn leave_in_flight(&mut self, worker: usize, state: &Worker, at: Nanos) {
         let index = self.run_worker(worker) as u32;
         let plan = &self.plan.workers[worker];

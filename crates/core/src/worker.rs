@@ -1,12 +1,12 @@
-//! One thread's share of a job: decides the next request and when it is due. It does no I/O and reads no clock.
+//! Decides the next request of one thread and when it is due. It does no I/O and reads no clock.
 //!
 //! The driver of a worker calls [`Worker::next`] until it wants to wait, submits the requests, and reports every
 //! completion to [`Worker::complete`]. The same worker serves real engines and drive models.
 //!
 //! A scheduled worker that is late catches up as fast as its depth allows, without draining its queue; every request
-//! keeps the instant at which it was intended. A late start also delays the requests behind it, and that delay is
-//! charged to the generator too: a slot counts as free from the instant at which it would have been free if its last
-//! request had started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
+//! keeps its intended instant. A late start also delays the requests behind it, and that delay is charged to the
+//! generator too: a slot counts as free from the instant at which it would have been free if its last request had
+//! started on time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
 mod burst;
 mod draw;
@@ -21,12 +21,13 @@ use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
 use slots::Slots;
 
-/// A time in which this generator issued nothing for a reason of its own, and the requests that one in time would have
-/// issued in it.
+/// A time in which the generator issued nothing for a reason of its own, and how many requests it should have issued in
+/// that time.
 #[derive(Clone, Copy, Debug, Default)]
 struct IssueGap {
     since: Nanos,
-    /// How many of them may still follow, by the free slots. It is 0 once the worker waits for something else.
+    /// Requests that may still be intended in the gap: at most one for each free slot, and 0 once the worker waits for
+    /// something else.
     requests: usize,
 }
 
@@ -37,41 +38,40 @@ pub struct Worker {
     /// When requests are due since the worker's start, by direction: read, write, trim.
     schedules: [Option<Schedule>; 3],
     pending: Option<Io>,
-    /// A request drawn during the ramp whose due time the ramp's end dropped. It is issued when its direction is due
-    /// again.
+    /// A request drawn during the ramp and not yet due at its end. It is issued when its direction is due again.
     deferred: Option<Io>,
     slots: Slots,
-    /// A full queue is filled again once this many or fewer are in flight.
+    /// A full queue is refilled once this many or fewer requests are in flight.
     refill_at: u32,
-    /// How many completions to wait for at a time until then.
+    /// How many completions each of these waits is for.
     complete_min: u32,
     /// Whether the queue was full and is draining to `refill_at`.
     blocked: bool,
     draining: bool,
     start: Nanos,
-    /// End of its time; `Nanos::MAX` where it has no limit.
+    /// End of its runtime; `Nanos::MAX` without a limit.
     end: Nanos,
     /// `Nanos::MAX` after the ramp, or without one.
     ramp_end: Nanos,
     /// What was issued since the end of the ramp.
     issued: Counted,
     limits: Option<Limits>,
-    /// Length of the last request issued. It stands for requests that were never issued.
+    /// Length of the last request issued, which is assumed for overdue requests too.
     last_length: u32,
     /// Whether a new pass repeats the requests of the first.
     replay: bool,
-    /// False in a trimwrite, where trims come with the writes and do not count beside them.
+    /// False in a trimwrite: only its writes count, since a trim precedes each of them.
     trims_count: bool,
-    /// Whether only the time ends it, and every request is due at once.
+    /// Whether only its runtime ends it and every request is due at once.
     unconstrained: bool,
     think: Think,
-    /// When the last request with a rate was due. The next request follows it even if its own schedule had it due
-    /// before: a write of a trimwrite waits for the trims of other files.
+    /// When the last request with a rate was due. The next request is never due before that, even by its own schedule:
+    /// a write of a trimwrite waits for the trims of other files.
     last_due: Nanos,
-    /// When the first write that no sync followed was intended; `Nanos::MAX` if there is none.
+    /// When the first write since the last sync was intended; `Nanos::MAX` if there is none.
     first_unsynced: Nanos,
     issue_gap: IssueGap,
-    /// The last long time in which the driver did not look for completions: from, to.
+    /// The last long gap in which the driver did not look for completions: from, to.
     reap_gap: (Nanos, Nanos),
     continue_on_read_error: bool,
     continue_on_write_error: bool,
@@ -79,10 +79,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Creates a worker that has not begun. Allocates everything that it will ever need.
+    /// Creates a worker that has not begun. It allocates nothing after this.
     ///
     /// # Errors
-    /// If the pattern cannot be drawn, as when a region is smaller than a block.
+    /// If no request can be drawn, for example because a region is smaller than a block.
     pub fn new(plan: &WorkerPlan) -> Result<Self, PatternError> {
         let regions: Vec<(u64, u64)> = plan
             .files
@@ -132,8 +132,8 @@ impl Worker {
         })
     }
 
-    /// Begins at `start`, from which the schedule counts. `ramp` precedes the runtime and does not count toward the
-    /// limits. A `runtime` of 0 is no limit.
+    /// Begins at `start`, from which the schedule counts. The runtime follows the `ramp`, in which nothing counts
+    /// toward the limits. A `runtime` of 0 is no limit.
     pub fn begin(&mut self, start: Nanos, ramp: Nanos, runtime: Nanos) {
         self.start = start;
         let ramp_end = start.saturating_add(ramp);
@@ -147,7 +147,7 @@ impl Worker {
     }
 
     /// Returns what the worker wants at `now`. `now` never decreases.
-    #[inline(always)] // A request that is returned in memory costs more to copy than to make.
+    #[inline(always)] // Copying a request that is returned in memory costs more than making it.
     pub fn next(&mut self, now: Nanos) -> Want {
         let want = self.decide(now);
         if !matches!(want, Want::Issue(_)) {
@@ -162,7 +162,7 @@ impl Worker {
             self.end_ramp();
         }
         if now >= self.end && !self.draining && !self.catches_up() {
-            // A request in flight may yet turn out to have been free in time.
+            // A completion may still show that its slot should have been free before the end.
             if self.slots.in_flight() > 0 && self.owes() {
                 return Want::Wait {
                     completions: 1,
@@ -212,8 +212,8 @@ impl Worker {
         self.place(io, now)
     }
 
-    /// Waits for what is in flight, one request at a time: a wait for all would see the first completion as late as the
-    /// last.
+    /// Waits for the requests in flight one at a time. A wait for all of them would stamp the first completion as late
+    /// as the last.
     #[inline]
     fn drain(&mut self) -> Want {
         self.draining = true;
@@ -262,8 +262,8 @@ impl Worker {
         Want::Issue(self.slots.take(&io, intended, due))
     }
 
-    /// Returns when a request that is due at `due` was intended. A sync is intended when the first write that it makes
-    /// durable was.
+    /// Returns when a request that is due at `due` was intended. A sync was intended together with the first write that
+    /// it makes durable.
     #[inline]
     fn intended_at(&mut self, kind: Kind, due: Nanos) -> Nanos {
         match kind {
@@ -292,8 +292,8 @@ impl Worker {
         }
     }
 
-    /// Ends the ramp. Limits count from here on, and what a schedule still owed from the ramp is dropped: catching up
-    /// on it would load the target while it is measured.
+    /// Ends the ramp. Limits count from here on. Requests that were due in the ramp and not issued are dropped:
+    /// catching up on them would load the target while it is measured.
     #[cold]
     fn end_ramp(&mut self) {
         let ramp = self.ramp_end - self.start;
@@ -302,7 +302,7 @@ impl Worker {
         for schedule in self.schedules.iter_mut().flatten() {
             schedule.drop_before(ramp);
         }
-        // With rates for reads and for writes, the other direction may now be due first, and must not wait behind this
+        // With rates for reads and for writes, the other direction may now be due first and must not wait for this
         // request.
         if self.schedules[0].is_some() && self.schedules[1].is_some() {
             self.deferred = self
@@ -318,7 +318,7 @@ impl Worker {
         }
     }
 
-    /// Returns when its time is over, if that is still to come.
+    /// Returns the end of its runtime, if that is still to come.
     fn deadline(&self, now: Nanos) -> Option<Nanos> {
         (now < self.end && self.end != Nanos::MAX).then_some(self.end)
     }
@@ -330,11 +330,11 @@ impl Worker {
         dues.any(|schedule| self.start.saturating_add(schedule.peek()) < self.end)
     }
 
-    /// Whether to issue requests after the end: those that a generator in time would have issued before it. It does not
-    /// issue those that the target kept waiting; they count as overdue.
+    /// Whether to issue requests after the end, because a generator that is never late would have issued them before
+    /// it. Requests that waited for the target are not issued; they count as overdue.
     #[cold]
     fn catches_up(&self) -> bool {
-        // If all slots are taken, only a completion shows whether its slot was free in time.
+        // If all slots are taken, only a completion shows whether its slot should have been free before the end.
         let free_at = self.slots.usable_at();
         let resumes = self
             .think
@@ -350,14 +350,14 @@ impl Worker {
         self.issue_gap = IssueGap { since, requests };
     }
 
-    /// Whether it will issue nothing more, however many slots are free.
+    /// Whether it will issue no further request, even if all slots are free.
     #[cold]
     pub fn is_over(&mut self, now: Nanos) -> bool {
         if self.draining {
             return true;
         }
         if now >= self.end {
-            // A request in flight may yet turn out to have been free in time.
+            // A completion may still show that its slot should have been free before the end.
             let may_owe = self.slots.in_flight() > 0 && self.owes();
             return !may_owe && !self.catches_up();
         }
@@ -372,13 +372,14 @@ impl Worker {
         false
     }
 
-    /// Notes that the driver did not look for completions from `from` to `to`. A completion seen after that may have
-    /// come at any instant between. Its delay, and that of the requests behind it, is the generator's.
+    /// Notes that the driver did not look for completions from `from` to `to`. A completion seen at the end of that gap
+    /// may have come at any instant in it. The delay of the completion, and of the requests behind it, is charged to
+    /// the generator.
     pub fn reaping_resumed(&mut self, from: Nanos, to: Nanos) {
         self.reap_gap = (from, to);
     }
 
-    /// Computes how much earlier a slot would have been free, if its request had started in time and its completion had
+    /// Computes how much earlier a slot would have been free if its request had started on time and its completion had
     /// been seen at once.
     #[inline]
     fn lost(&self, ready: Nanos, completion: &Completion) -> Nanos {
@@ -395,7 +396,7 @@ impl Worker {
     }
 
     /// Takes the completion of a request in flight.
-    #[inline(always)] // As `next`: called for every request, from one place.
+    #[inline(always)] // Called for every request, from one place.
     pub fn complete(&mut self, completion: &Completion) {
         let ready = self.slots.request(completion.slot).ready;
         let lost = self.lost(ready, completion);
@@ -455,7 +456,7 @@ impl Worker {
         self.failed
     }
 
-    /// Counts the requests that were due before the end of its time and not issued, up to `limit`.
+    /// Counts the requests that were due before the end of its runtime and not issued, up to `limit`.
     pub fn overdue(&self, limit: u64) -> u64 {
         let mut count = 0;
         for schedule in self.schedules.iter().flatten() {

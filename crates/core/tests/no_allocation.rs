@@ -1,4 +1,4 @@
-//! Nothing allocates while requests are in flight: the worker's and the recorder's part of that invariant.
+//! Checks that the worker and the recorder allocate nothing while requests are in flight.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -21,7 +21,7 @@ fn allocations_so_far() -> u64 {
 }
 
 // SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the same. The counter is a
-// constant-initialised thread-local without a destructor, so that counting neither allocates nor fails.
+// constant-initialised thread-local without a destructor, so counting neither allocates nor fails.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -123,7 +123,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     while done < requests {
         let wake = match worker.next(now) {
             Want::Issue(request) => {
-                // Service times and failures follow from the offset: all differ, and repeat in each run.
+                // Service times and failures depend on the offset: they vary, and repeat in each run.
                 let service = 5_000 + request.offset_bytes / 4096 * 37 % 90_001;
                 in_flight.push((now, now + service, request));
                 continue;

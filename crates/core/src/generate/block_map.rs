@@ -7,7 +7,7 @@
 //!
 //! Memory: 1 bit a block and 1/63 more: 32 MiB for 1 TiB in blocks of 4 KiB. Clearing costs a pass over it.
 //!
-//! It does not choose blocks, and it counts blocks, not bytes.
+//! The map counts blocks, not bytes. The caller chooses the blocks.
 
 const BITS: u64 = u64::BITS as u64;
 
@@ -65,7 +65,7 @@ impl BlockMap {
         }
     }
 
-    /// Returns the first free block at or after `block`, or the first from 0 if there is none; `None` when full.
+    /// Returns the first free block at or after `block`, or else the first one before it; `None` if the map is full.
     pub(super) fn next_free(&self, block: u64) -> Option<u64> {
         self.first_free_from(block)
             .or_else(|| self.first_free_from(0))
@@ -88,7 +88,7 @@ impl BlockMap {
         None
     }
 
-    /// Marks up to `wanted` blocks from `start` on and stops before the first used one. Returns how many it marked.
+    /// Marks up to `wanted` blocks as used, from `start` to the next used one. Returns how many it marked.
     pub(super) fn take(&mut self, start: u64, wanted: u64) -> u64 {
         let end = self.count.min(start.saturating_add(wanted));
         let mut block = start;

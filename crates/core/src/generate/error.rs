@@ -1,4 +1,4 @@
-//! Why a pattern cannot be created. These errors occur when it is created, never while it runs.
+//! Why a pattern cannot be created. A pattern that was created never fails.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use crate::request::Direction;
 /// Why a [`Pattern`](super::Pattern) cannot be created. Each message says what is wrong and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// There is no region to work on: give at least one file.
+    /// There is no region to work on.
     NoRegion,
-    /// A region is too small for one request: make it larger, or the block size or alignment smaller.
+    /// A region is too small for one request. Remedy: a larger region, or a smaller block size or alignment.
     RegionTooSmall {
         /// Index of the file.
         target: usize,
@@ -31,7 +31,7 @@ pub enum PatternError {
         /// Direction without sizes.
         direction: Direction,
     },
-    /// Memory does not suffice for a random map of varying block sizes: set norandommap, or a larger block size.
+    /// Memory does not suffice for a random map of varying block sizes. Remedy: norandommap, or a larger block size.
     NoMemory {
         /// Index of the file.
         target: usize,
@@ -74,7 +74,7 @@ impl fmt::Display for PatternError {
             ),
             Self::NoZone { direction } => write!(
                 f,
-                "{}: no zone has a share of the accesses",
+                "{}: no zone has a positive share of the accesses",
                 direction.name()
             ),
         }

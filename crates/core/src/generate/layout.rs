@@ -1,18 +1,17 @@
-//! Turns a plan into the shapes and regions that a pattern draws from. All of it is decided once, before the first
-//! request.
+//! Turns a plan into the shapes and regions that a pattern draws from. This happens once, before the first request.
+//! Nothing is drawn here.
 //!
-//! The rules of the random map are here, and they are fio's. There is no map if positions are not uniform, or if any
-//! direction, issued or not, is not aligned to its smallest size. If sizes vary, all directions share one map, and each
-//! counts in blocks of its own smallest size: block 3 of the reads and block 3 of the writes are the same bit, although
-//! their offsets differ.
+//! The random map follows fio's rules. There is no map if positions are not uniform, or if any direction, issued or
+//! not, is not aligned to its smallest size. If sizes vary, all directions share one map, and each counts in blocks of
+//! its own smallest size: block 3 of the reads and block 3 of the writes are the same bit, although their offsets
+//! differ.
 //!
-//! Two rules differ from fio's, so that a pass covers the region. If all sizes are fixed, each size has an order of its
-//! own; fio has one map here too, and ends such a pass early. The map has a bit for each block of the smallest size
-//! that is issued; fio counts the sizes of all three directions, and ends a pass early at bits that no request reaches.
+//! Two rules differ from fio's, so that a pass covers the region. If all sizes are fixed, each size has its own order;
+//! fio uses one map for all and ends such a pass early. The map has a bit for each block of the smallest size that is
+//! issued; fio counts the sizes of all three directions, and ends a pass early at bits that no request reaches.
 //!
 //! Source: fio 3.33's init.c (fixup_options) and filesetup.c (init_random_map).
 //!
-//! It draws no requests.
 
 use super::error::PatternError;
 use super::region::{Cover, Region, Shape};
@@ -22,7 +21,7 @@ use super::spread::Spread;
 use crate::plan::{Distribution, PatternPlan, PerDirection, Rw, SizesPlan};
 use crate::request::Direction;
 
-/// By direction: read, write, trim. `None` if the pattern draws no places for that direction.
+/// The shapes by direction: read, write, trim. `None` for a direction whose places are not drawn.
 pub(super) type Shapes = [Option<Shape>; 3];
 
 /// Returns the shapes of the plan's directions and its regions, `(offset, bytes)` of each file, before the first
@@ -91,14 +90,14 @@ fn shape(plan: &PatternPlan, direction: Direction) -> Result<Shape, PatternError
     }
 }
 
-/// One cover that regions need under a random map.
+/// A cover that every region needs under a random map.
 #[derive(PartialEq)]
 struct CoverPlan {
     block_bytes: u64,
     fixed: bool,
 }
 
-/// Decides which covers the regions have, and which directions go through which.
+/// Decides which covers the regions have, and which directions use which cover.
 fn plan_covers(plan: &PatternPlan, shapes: &mut Shapes) -> Vec<CoverPlan> {
     let sizes = in_order(&plan.sizes);
     let aligned = |sizes: &SizesPlan| sizes.align_bytes == sizes.minimum_bytes;
@@ -158,7 +157,7 @@ fn spreads(
         if !plan.rw.random() {
             continue;
         }
-        // The same scatter for all directions: what is hot for reads is hot for writes.
+        // All directions share one scatter: blocks that are hot for reads are hot for writes.
         let mut scatter = Rng::new(child_seed(seed, target as u64), Stream::Scatter);
         let spread = Spread::new(distribution, count, &mut scatter)
             .ok_or(PatternError::NoZone { direction })?;

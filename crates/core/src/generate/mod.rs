@@ -3,7 +3,7 @@
 //! A worker takes every random decision from these generators. A generator allocates everything when it is created; a
 //! draw costs nanoseconds, allocates nothing, and returns the same for the same seed on every machine.
 //!
-//! Generators read no clock, do no I/O, and know neither completions nor limits of time or number. The worker does.
+//! Generators read no clock and do no I/O. Completions and the limits of time and number are the worker's.
 
 mod block_map;
 mod error;

@@ -11,7 +11,7 @@
 //! continuation that has no room continues at random instead of ending the job. Under a random map each fixed size has
 //! an order of its own, and sizes that are never issued do not count. Shares may have fractions of a percent.
 //!
-//! Limits of time, bytes (io_size) and number are the worker's, and so are rates.
+//! The limits of time, bytes (io_size) and number, and the rates, are the worker's.
 //!
 //! Source: fio 3.33's documentation and code; the tables of `tests/fio_facts.rs`, taken from fio 3.33.
 
@@ -72,12 +72,12 @@ pub struct Pattern {
     seed: u64,
     mix: Mix,
     random: bool,
-    /// Requests from each random offset on, at least 1; and how many of them are left.
+    /// Requests in sequence from each random offset, at least 1. `run_left` counts those still to come.
     run_length: u64,
     run_left: u64,
     jump: [Chance; 3],
     shapes: Shapes,
-    /// The fast way, if the pattern is plain.
+    /// The fast path, if the pattern is plain.
     pub(super) plain: Option<Plain>,
     regions: Box<[Region]>,
     turn: usize,
@@ -175,8 +175,8 @@ impl Pattern {
         }
     }
 
-    /// Returns the next requests, at most `most`: the same that [`Self::next`] would return one by one. Returns `None`
-    /// if a request needs more decisions than its block.
+    /// Returns up to `most` requests, the same that [`Self::next`] would return one by one. Returns `None` if the
+    /// pattern is not plain.
     #[inline(always)]
     pub(crate) fn burst(
         &mut self,
@@ -190,15 +190,15 @@ impl Pattern {
         Some((0..count).map(|_| plain.next(offsets)))
     }
 
-    /// Works as [`Self::next`], but takes the given direction where the pattern would choose between reads and writes:
-    /// for a worker whose rates say which of the two is due. A sync that is due still comes first.
+    /// Works as [`Self::next`], but takes the given direction where the pattern would choose between reads and writes.
+    /// A worker calls it if its rates decide which of the two is due. A sync that is due still comes first.
     #[inline]
     pub fn next_toward(&mut self, direction: Direction) -> Option<Io> {
         self.next_of(Some(direction), true)
     }
 
-    /// Works as [`Self::next_toward`], but returns no sync: for a worker that has not yet issued the write before that
-    /// sync.
+    /// Works as [`Self::next_toward`], but returns no sync. A worker calls it if it has not yet issued the write before
+    /// the sync.
     #[inline]
     pub fn next_without_sync(&mut self, direction: Direction) -> Option<Io> {
         self.next_of(Some(direction), false)
@@ -261,8 +261,8 @@ impl Pattern {
         }
     }
 
-    /// Starts the next pass from the beginning of every region with the first pass's random numbers. It repeats the
-    /// same requests.
+    /// Starts the next pass at the beginning of every region with the first pass's random numbers, so that it repeats
+    /// the same requests.
     pub fn replay(&mut self) {
         self.issued_bytes = 0;
         self.turn = 0;
@@ -290,7 +290,7 @@ impl Pattern {
         }
     }
 
-    /// Returns a write of the blocks just trimmed in this region, or else a trim.
+    /// Returns a write of the blocks just trimmed in this region; if there are none, a trim.
     fn trim_or_write(&mut self, target: usize) -> Option<(Kind, Place)> {
         if let Some(place) = self.regions[target].trimmed.take() {
             return Some((Kind::Write, place));
@@ -308,8 +308,8 @@ impl Pattern {
         if !self.random {
             return region.sequential(direction, shape, &mut self.draws.sizes);
         }
-        // Within a run, and for the share that percentage_random leaves, continue where the last request ended. Such
-        // requests neither read nor mark the random map, as in fio.
+        // Within a run, and for the sequential share that percentage_random leaves, continue where the last request
+        // ended. As in fio, such requests neither check nor mark the random map.
         let jump = if self.run_left > 0 {
             self.run_left -= 1;
             false

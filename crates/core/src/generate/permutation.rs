@@ -1,11 +1,11 @@
 //! A seeded bijection of `[0, count)`: visits every block exactly once, in an order that looks random, without memory.
 //!
 //! Rounds of multiply-and-shift permute the next power of two. A value outside `[0, count)` goes through again ("cycle
-//! walking"), less than twice on average, so that the result stays a bijection. It has two uses: it orders a pass over
-//! a region under a random map of one block size, and it scatters the ranks of a skewed distribution so that every
-//! block can be drawn (fio's scattering hash is not a bijection: some blocks are never touched).
+//! walking"), less than twice on average, so that the result stays a bijection. It orders a pass over a region under a
+//! random map of one block size. It also scatters the ranks of a skewed distribution, so that every block can be drawn
+//! (fio's scattering hash is not a bijection: some blocks are never touched).
 //!
-//! It does not withstand an adversary.
+//! It is not for cryptography.
 //!
 //! Source: Black and Rogaway, "Ciphers with arbitrary finite domains" (2002), for cycle walking.
 
@@ -115,8 +115,8 @@ mod tests {
         }
     }
 
-    /// The first eighth of a pass must look like independent draws: where one request goes says nothing about the next
-    /// ones. (A longer part could not: what is used up does not come again.)
+    /// The first eighth of a pass must look like independent draws, in which one request does not predict the next
+    /// ones. (A longer part could not, since no block comes twice.)
     #[test]
     fn an_order_looks_random() {
         for count in [1 << 18, (1 << 18) + 1, 250_000, 1 << 28, (1 << 34) - 12_345] {

@@ -10,7 +10,7 @@ use super::rng::Rng;
 use crate::plan::PatternPlan;
 use crate::request::Kind;
 
-/// What such a pattern needs to know.
+/// The constants of a plain pattern.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     kind: Kind,
@@ -76,62 +76,62 @@ mod tests {
     use crate::plan::{PatternPlan, Rw};
     use proptest::prelude::*;
 
-    fn plainly(plan: &PatternPlan, regions: &[(u64, u64)]) -> bool {
+    fn is_plain(plan: &PatternPlan, regions: &[(u64, u64)]) -> bool {
         tests::pattern(plan, regions).plain.is_some()
     }
 
     #[test]
-    fn taken_where_nothing_else_is_asked_for() {
+    fn is_chosen_for_uniform_requests_of_one_size_in_one_file() {
         let regions = [(0, 1024 * KIB)];
         let simple = PatternPlan {
             random_map: false,
             ..plan(Rw::Randread)
         };
-        assert!(plainly(&simple, &regions));
-        assert!(!plainly(&simple, &[regions[0], regions[0]]));
-        assert!(!plainly(
+        assert!(is_plain(&simple, &regions));
+        assert!(!is_plain(&simple, &[regions[0], regions[0]]));
+        assert!(!is_plain(
             &PatternPlan {
                 random_map: true,
                 ..simple.clone()
             },
             &regions
         ));
-        assert!(!plainly(
+        assert!(!is_plain(
             &PatternPlan {
                 sequence: 2,
                 ..simple.clone()
             },
             &regions
         ));
-        assert!(!plainly(
+        assert!(!is_plain(
             &PatternPlan {
                 rw: Rw::Randrw,
                 ..simple.clone()
             },
             &regions
         ));
-        assert!(!plainly(
+        assert!(!is_plain(
             &PatternPlan {
                 rw: Rw::Read,
                 ..simple.clone()
             },
             &regions
         ));
-        assert!(!plainly(
+        assert!(!is_plain(
             &PatternPlan {
                 fsync_every: 1,
                 ..simple.clone()
             },
             &regions
         ));
-        assert!(!plainly(
+        assert!(!is_plain(
             &PatternPlan {
                 percentage_random: tests::same(&99.0),
                 ..simple.clone()
             },
             &regions
         ));
-        assert!(!plainly(
+        assert!(!is_plain(
             &PatternPlan {
                 sizes: tests::same(&tests::sizes(4096, 8192)),
                 ..simple

@@ -1,4 +1,4 @@
-//! One file's region: decides where the next request of a direction goes, and knows what this pass has covered.
+//! One file's region: decides where the next request of a direction goes, and tracks what the pass has covered.
 //!
 //! A region keeps a sequential position for each direction, as fio does: reads and writes of a mixed job run through
 //! the region side by side. Under a random map it also keeps a cover, which hands out every block once before any block
@@ -8,7 +8,7 @@
 //!
 //! Source: fio 3.33's io_u.c and lib/axmap.c.
 //!
-//! It does not choose the direction or count bytes against the pass; `pattern` does.
+//! `pattern` chooses the direction and counts the bytes of the pass.
 
 use super::block_map::BlockMap;
 use super::permutation::Permutation;
@@ -19,16 +19,16 @@ use super::spread::Spread;
 /// Where a request goes: offset from the start of the file, and length.
 pub(super) type Place = (u64, u32);
 
-/// Decides offsets and lengths of one direction, alike for all regions.
+/// How offsets and lengths of one direction are drawn, the same in every region.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
-    /// Lengths.
+    /// How lengths are drawn.
     pub(super) sizes: Sizes,
     /// Random offsets are multiples of this.
     pub(super) align: u64,
     /// Bytes skipped after each sequential request; negative goes backwards.
     pub(super) gap: i64,
-    /// Which of the regions' covers random draws go through.
+    /// Index of the regions' cover that random requests use.
     pub(super) cover: Option<usize>,
 }
 
@@ -43,12 +43,12 @@ impl Shape {
     }
 }
 
-/// Hands every block out once.
+/// Hands out every block once.
 #[derive(Clone, Debug)]
 pub(super) enum Cover {
     /// Blocks of one size, in an order fixed in advance.
     Ordered { order: Permutation, next: u64 },
-    /// Blocks of the direction's smallest size, of which a request takes several.
+    /// Blocks of the direction's smallest size. A request takes several of them.
     Mapped(BlockMap),
 }
 
@@ -82,8 +82,8 @@ impl Cover {
         }
     }
 
-    /// Returns a block not handed out before; `None` when none is left. A permutation has its own order; a map draws by
-    /// `spread`.
+    /// Returns a block that was not handed out before; `None` if none is left. A permutation has its own order; a map
+    /// draws from `spread`.
     #[inline]
     fn draw(&mut self, spread: &Spread, rng: &mut Rng) -> Option<u64> {
         match self {
@@ -172,7 +172,8 @@ impl Region {
         let cover = &mut self.covers[cover];
         let block = cover.draw(spread, offsets)?;
         let offset = block * shape.align;
-        // A map has more blocks than fit here if another direction's are smaller. Then no length fits either.
+        // If another direction's blocks are smaller, the map has blocks past the end of this region. No length fits
+        // there.
         let room = self.bytes.saturating_sub(offset);
         let mut length = shape.sizes.draw(room, lengths)?;
         if let Cover::Mapped(map) = cover {
@@ -192,7 +193,7 @@ impl Region {
         if position >= self.bytes {
             return None;
         }
-        // Past an end, holes wrap around: forwards to the beginning, backwards to a gap before the end.
+        // Past an end, holes wrap around: forwards to the beginning, backwards to one gap before the end.
         match position.checked_add_signed(gap) {
             Some(offset) if offset < self.bytes => Some(offset),
             _ if gap > 0 => Some(0),

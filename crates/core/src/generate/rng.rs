@@ -1,11 +1,11 @@
-//! Random numbers: one seed makes an independent stream for each kind of decision.
+//! Random numbers: an independent stream of one seed for each kind of decision.
 //!
 //! The generator is xoshiro256++ (256 bits of state, period 2^256 - 1), seeded by SplitMix64. Each kind of decision
 //! (which offset, which size, read or write, when) has its own [`Stream`]. A change to one, such as a range of block
-//! sizes, leaves the others as they were. All floating arithmetic goes through `libm`, because a system's own `log` may
+//! sizes, leaves the others as they were. Floating-point functions come from `libm`, because a system's own `log` may
 //! differ in the last bit and a run must repeat on any machine.
 //!
-//! It is not for cryptography, and threads do not share it.
+//! It is not for cryptography.
 //!
 //! Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators" (2021); Steele, Lea and Flood, "Fast
 //! splittable pseudorandom number generators" (2014); Lemire, "Fast random integer generation in an interval" (2019).
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_bound_just_over_a_power_of_two_is_not_biased() {
-        // By plain multiplication, every third of these numbers would come up twice as often.
+        // With plain multiplication, every third of these numbers would come up twice as often.
         let bound = 3 << 62;
         let mut rng = Rng::new(1, Stream::Sizes);
         let mut counts = [0; 3];
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn streams_of_one_seed_and_neighbouring_seeds_are_unrelated() {
-        // Pairs of draws from two generators fill a 16 by 16 table evenly only if neither tells about the other.
+        // Pairs of draws from two generators fill a 16 by 16 table evenly only if they are independent.
         let pairs = [
             (Rng::new(7, Stream::Offsets), Rng::new(7, Stream::Sizes)),
             (Rng::new(7, Stream::Offsets), Rng::new(8, Stream::Offsets)),

@@ -5,11 +5,11 @@
 //! the billionth due time is as exact as the first. A Poisson schedule draws exponential gaps and carries their
 //! fractions of a nanosecond, so that rounding biases no rate.
 //!
-//! A schedule does not know what was issued. A late worker asks again and still finds the past due times, and so
-//! catches up.
+//! A schedule does not depend on when requests are issued. A late worker still finds the past due times, and so catches
+//! up.
 //!
-//! Source: the instants of a request as docs/latency.md has them; fio 3.33, which cuts Poisson gaps to whole microseconds
-//! and issues 396k where the job says 300k.
+//! Source: the instants of a request in docs/latency.md. fio 3.33 cuts Poisson gaps to whole microseconds and issues
+//! 396k requests where the job says 300k.
 
 use super::rng::{Rng, Stream};
 use crate::plan::SchedulePlan;
@@ -55,7 +55,7 @@ enum Law {
     },
 }
 
-/// The last step, kept because most requests have one length and division is slow.
+/// The last step. It is kept because division is slow and most requests have the same length.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     weight: u64,
@@ -117,7 +117,7 @@ impl Schedule {
         schedule
     }
 
-    /// Drops what was due before `instant`: a schedule that is behind restarts there, in its turn.
+    /// Drops the requests that were due before `instant`: a schedule that is behind restarts there, at its `first`.
     pub fn drop_before(&mut self, instant: Nanos) {
         if self.due >= instant {
             return;
@@ -235,7 +235,7 @@ mod tests {
             });
             assert_eq!(later, sooner + 1234);
         }
-        // Both are behind where they begin anew, and keep their turns.
+        // Both are behind when they restart, and keep their offset to each other.
         let mut schedules = [later, by_requests(3)].map(|plan| Schedule::new(plan, false, 1));
         let [later, sooner] = schedules.each_mut().map(|schedule| {
             schedule.drop_before(5 * SECOND);
@@ -254,7 +254,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each step keeps `due` and the remainder exactly what division gives; so, by induction, do any number of them.
+        /// After each step, `due` and the remainder are exactly those of a division. By induction, this holds after any
+        /// number of steps.
         #[test]
         fn a_constant_schedule_never_drifts(rate in 1..=u64::MAX, step in 0u64..1 << 33) {
             let exact = |requests: u64| {

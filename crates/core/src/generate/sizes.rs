@@ -1,8 +1,8 @@
 //! Draws a request's length: a fixed size, a range or a weighted split, never more than the region has left.
 //!
 //! As in fio, lengths are multiples of the smallest size: an entry of a split that is not a multiple is rounded down.
-//! Only a range's largest stays as it is. Near the region's end, only lengths that fit are drawn, in the proportions
-//! that they have among themselves.
+//! Only the largest size of a range is not rounded. Near the region's end, only lengths that fit are drawn, with their
+//! shares in proportion.
 //!
 //! Source: fio's bs, bsrange and bssplit, as measured with fio 3.33.
 

@@ -2,10 +2,10 @@
 //!
 //! Positions are block numbers in `[0, count)`. Zipf and pareto draw ranks; rank 0 is the likeliest. A permutation
 //! scatters the ranks, so that hot blocks lie anywhere and every block has exactly one rank. A `center` rotates the
-//! scattered blocks until the likeliest lies there. Normal stays a bell around its centre (fio scatters it too, after
-//! which the centre has no effect). Its deviation is the standard deviation in percent of the region; it is cut off
-//! half a region from the centre and wraps around the region's ends. The skewed distributions repeat blocks, so no
-//! random map applies to them.
+//! scattered blocks until the likeliest lies there. Normal is not scattered and stays a bell around its centre (fio
+//! scatters it, and the centre then has no effect). Its deviation is the standard deviation in percent of the region;
+//! it is cut off half a region from the centre and wraps around the region's ends. The skewed distributions repeat
+//! blocks, so no random map applies to them.
 //!
 //! Source: fio's random_distribution, HOWTO and lib/zipf.c, lib/gauss.c.
 
@@ -24,7 +24,7 @@ pub(super) enum Spread {
     Uniform { count: u64 },
     /// Rank k with weight `(k + 1)^-theta`.
     Zipf { zipf: Zipf, scatter: Scatter },
-    /// A share `h` of the blocks gets a share `1 - h` of the draws, and so on within them.
+    /// A share `h` of the blocks gets a share `1 - h` of the draws, and likewise within those blocks.
     Pareto {
         count: u64,
         power: f64,

@@ -1,11 +1,11 @@
-//! Draws Zipf-distributed ranks: rank k in `[0, n)` with probability proportional to `(k + 1)^-theta`, exactly, for any
+//! Draws Zipf-distributed ranks: rank k in `[0, n)` has a probability exactly proportional to `(k + 1)^-theta`, for any
 //! n.
 //!
-//! It uses rejection-inversion. The inverse of an integral turns a uniform point under a curve that covers the
-//! probabilities into a rank; a point between curve and probability is rejected, less than once in two draws. It sums
-//! nothing, so neither set-up nor memory grows with n. (fio sums at most 10 million terms and draws 32-bit uniforms.)
+//! It uses rejection-inversion. A curve covers the probabilities; the inverse of its integral turns a uniform number
+//! into a rank. A point between the curve and the probability is rejected, in less than half of the draws. Nothing is
+//! summed, so neither set-up nor memory grows with n. (fio sums at most 10 million terms and draws 32-bit uniforms.)
 //!
-//! It does not say which block a rank is; `spread` scatters the ranks.
+//! `spread` maps ranks to blocks.
 //!
 //! Source: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
 //! ACM TOMACS 6 (1996).
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn many_ranks_follow_them_to_the_last() {
-        // Over 10 million ranks fio's generator is no longer zipf; here the far tail is checked on its own.
+        // With more than 10 million ranks, fio's generator is no longer Zipf. The far tail is checked separately here.
         for ranks in [1 << 24, 1 << 34, 1 << 40] {
             for theta in [0.5, 0.9, 1.0, 1.2] {
                 let zipf = Zipf::new(ranks, theta);

@@ -1,4 +1,4 @@
-//! A histogram of latencies as cheap as an array index, in HdrHistogram's layout.
+//! A histogram of latencies in HdrHistogram's layout. Counting a value costs an array index and an addition.
 //!
 //! The layout is that of the `hdrhistogram` crate, which encodes and checks the counts: 3 significant digits from 1 ns
 //! to [`HIGHEST_NS`], so buckets are at most 1/1024 of their value wide. Counting is our own because it is on the I/O
@@ -37,16 +37,16 @@ pub fn range_of(bucket: usize) -> (Nanos, Nanos) {
     (low, low + (1 << magnitude) - 1)
 }
 
-/// Figures that are exact, beside the buckets.
+/// Exact figures, kept beside the buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Exact {
     /// Number of values.
     pub count: u64,
     /// Their sum, ns; saturates.
     pub sum_ns: u64,
-    /// The smallest; `u64::MAX` where there is none.
+    /// The smallest; `u64::MAX` if there is none.
     pub min_ns: Nanos,
-    /// The largest; 0 where there is none.
+    /// The largest; 0 if there is none.
     pub max_ns: Nanos,
 }
 
@@ -93,7 +93,7 @@ impl Default for Histogram {
 impl Histogram {
     /// Creates an empty histogram and touches its memory.
     pub fn new() -> Self {
-        // Non-zero first, so that the pages are really mapped before the run.
+        // Ones first, so that the pages are really mapped before the run.
         let mut counts = std::hint::black_box(vec![1u32; BUCKETS]);
         counts.fill(0);
         Self {

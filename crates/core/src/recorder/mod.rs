@@ -1,9 +1,9 @@
 //! Records completions in fixed slices of full histograms.
 //!
 //! A worker's recorder counts into one [`Slice`] that it owns, and swaps it for an empty one when the slice's time is
-//! over. It never allocates, locks or waits: if no empty slice is available, it continues in the full one and counts
-//! that. It does not hand over slices without completions: the collector derives from [`Cutter`] which ones lie between
-//! two others, and keeps them as zeros.
+//! over. It never allocates, locks or waits: if no empty slice is available, it continues in the full one and counts a
+//! late handover. It does not hand over slices without completions: the collector computes with [`Cutter`] which slices
+//! are missing between two others, and keeps them as zeros.
 
 pub mod histogram;
 mod slice;
@@ -31,7 +31,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Returns where the slices of a worker are cut.
+    /// Creates the cutter of a worker's slices.
     pub fn of(plan: &WorkerPlan, interval: Nanos) -> Self {
         let ramp_end = if plan.ramp_ns > 0 {
             plan.start_delay_ns + plan.ramp_ns
@@ -69,7 +69,7 @@ impl Cutter {
 
 /// The worker's end of the exchange that takes its slices to the collector.
 pub trait Handover {
-    /// Swaps a full slice for an empty one. If there is none, leaves it and returns `false`.
+    /// Swaps a full slice for an empty one. If there is none, leaves the slice and returns `false`.
     fn swap(&mut self, slice: &mut Box<Slice>) -> bool;
 }
 
@@ -81,12 +81,12 @@ pub trait SliceSource {
     fn give_back(&self, slice: Box<Slice>);
 }
 
-/// Returns which latencies to record for a worker's requests: only those that can differ from one another.
+/// Returns which latencies to record for a worker's requests. A latency that always equals another is left out.
 pub fn kept_latencies(plan: &WorkerPlan, stamps_issue: bool) -> KeptLatencies {
     let scheduled = plan.is_scheduled();
     let issued = plan.pattern.directions();
     Direction::ALL.map(|direction| {
-        // A sync is intended when the first write that it makes durable was.
+        // A sync was intended together with the first write that it makes durable.
         let responds = scheduled || direction == Direction::Sync;
         issued[direction as usize].then_some([
             true,
@@ -128,7 +128,7 @@ impl Instants {
         }
     }
 
-    /// Compares without the call of `memcmp` that a derived equality makes: it runs for every completion.
+    /// Compares without the `memcmp` call of a derived equality, because this runs for every completion.
     #[inline(always)]
     fn same(&self, other: &Self) -> bool {
         let differing = self
@@ -170,7 +170,7 @@ pub struct Recorder<H: Handover> {
     times: u32,
     bytes: u64,
     short: u32,
-    /// The longest gap that requests in flight may still have spanned, and the last gap.
+    /// The longest gap that requests in flight may still have spanned, and the last gap: from, to.
     gaps: [(Nanos, Nanos); 2],
     /// Whether requests have an intended time of their own and can therefore be late.
     scheduled: bool,
@@ -234,7 +234,7 @@ impl<H: Handover> Recorder<H> {
             self.late_handovers += 1;
             let (span, start, end) = self.cutter.slice_at(now - self.stage_start);
             if self.slice.span.ramp && !span.ramp {
-                // The ramp is not counted, so what is measured must not stay in its slice.
+                // A slice of the ramp is not counted, so no measurement may stay in it.
                 self.slice.clear();
                 (self.slice.span, self.slice.start) = (span, start);
             }
@@ -243,7 +243,7 @@ impl<H: Handover> Recorder<H> {
         }
     }
 
-    /// Records the time between two looks at the completions, ending at `now`, that was not spent waiting.
+    /// Records a gap between two looks at the completions that was not spent waiting. It ends at `now`.
     #[inline]
     pub fn gap(&mut self, length: Nanos, now: Nanos) {
         self.slice.loop_gap.record(length, 1);
@@ -252,7 +252,7 @@ impl<H: Handover> Recorder<H> {
             self.flush();
             let (from, to) = self.gaps[0];
             let kept = to - from;
-            // A gap is past once a request that began right before its end would have taken ten times as long.
+            // A gap is too old to flag a request once ten times its length has passed since its end.
             let replaced = length >= kept || now.saturating_sub(to) >= kept.saturating_mul(10);
             self.gaps[usize::from(!replaced)] = (now - length, now);
         }
@@ -324,7 +324,7 @@ impl<H: Handover> Recorder<H> {
         (self.times, self.bytes, self.short) = (0, 0, 0);
     }
 
-    /// Ends at `now` and returns the last slice, cut there.
+    /// Ends at `now` and returns the last slice, which ends there too.
     pub fn close(&mut self, now: Nanos) -> &Slice {
         self.advance(now);
         self.flush();

@@ -47,7 +47,7 @@ impl Latency {
     }
 }
 
-/// How many different errnos a tally counts separately; further ones count as errno 0.
+/// How many different errnos are counted separately; further ones count as errno 0.
 const ERRNOS: usize = 8;
 
 /// Counts beside the histograms.
@@ -121,7 +121,7 @@ pub struct Span {
     pub ramp: bool,
 }
 
-/// Which latencies are kept of each direction, by [`Direction`] and [`Latency`]; `None` where it is never issued.
+/// Which latencies are recorded, by [`Direction`] and [`Latency`]; `None` for directions that are never issued.
 pub type KeptLatencies = [Option<[bool; Latency::COUNT]>; Direction::COUNT];
 
 /// What one worker completed in one fixed slice of a run.

@@ -1,4 +1,4 @@
-//! Every order in which workers may become ready, finish and fail.
+//! Stages whose workers become ready, finish and fail in any order.
 
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ fn no_worker_begins_before_all_are_ready() {
 
 #[test]
 fn a_worker_is_too_slow_once_its_rate_has_settled() {
-    // Three seconds of delay and ramp, two to settle, one that is checked.
+    // Three seconds of delay and ramp, two to settle, and one that is checked.
     assert_eq!(
         first_too_slow(&mut slowest(RATE), [RATE - 10_000; 3], 12 * SECOND),
         Some(6 * SECOND)
@@ -100,7 +100,7 @@ fn a_worker_is_too_slow_once_its_rate_has_settled() {
 }
 
 #[test]
-fn nobody_is_too_slow_at_the_end() {
+fn no_worker_is_too_slow_at_its_end() {
     let mut stage = slowest(RATE);
     assert!(!stage.too_slow(0, START + 12_500 * MILLISECOND, [0; 3]));
     assert!(
@@ -129,7 +129,7 @@ fn after_a_long_pause_no_rate_is_judged() {
 }
 
 #[test]
-fn before_the_beginning_nobody_is_too_slow() {
+fn before_the_start_no_worker_is_too_slow() {
     let minimum = SchedulePlan {
         rate_iops: 0,
         rate_Bps: 0,

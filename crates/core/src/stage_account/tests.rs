@@ -81,7 +81,7 @@ impl Thread {
         self.worker.complete(&completion);
     }
 
-    /// Runs `count` requests, one at a time, each `apart` after the last.
+    /// Runs `count` requests, one at a time, one every `apart`.
     fn run(&mut self, count: u64, apart: Nanos) {
         for request in 0..count {
             let slot = self.issue(request * apart);
@@ -193,7 +193,7 @@ fn an_end_with_exitall_names_the_workers_to_stop_and_keeps_the_first_error() {
     let run = run_plan(vec![named("zeroth", 1), exitall, named("third", 2)]);
     let (mut account, mut threads) = begun(&run);
     account.fail(1, "the cause".into());
-    account.fail(1, "what came of it".into());
+    account.fail(1, "a consequence".into());
     assert_eq!(account.end(1, threads[1].end(10)), [0, 2]);
     account.fail(2, "a later one".into());
     assert!(account.end(0, threads[0].end(20)).is_empty());

@@ -25,7 +25,7 @@ impl Worker {
         }
     }
 
-    /// The fast way, for workers that decide nothing but the block: what holds for the first request holds for all.
+    /// The fast path, for workers whose requests differ only in their block: checks once for all requests.
     #[inline(always)]
     fn burst(&mut self, now: Nanos, most: usize, batch: &mut Vec<Request>) {
         let over = now >= self.end || now >= self.ramp_end;

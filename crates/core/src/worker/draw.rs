@@ -6,7 +6,7 @@ use crate::request::{Direction, Kind};
 use crate::time::Nanos;
 
 impl Worker {
-    /// Returns the pattern's next request, as far as the job's limits allow one.
+    /// Returns the pattern's next request, or `None` once the job's limits are reached.
     #[inline]
     pub(super) fn draw(&mut self, now: Nanos) -> Option<Io> {
         let measured = self.ramp_end == Nanos::MAX;
@@ -33,7 +33,7 @@ impl Worker {
     }
 
     /// Returns the pattern's next request. If reads and writes both have a rate, it takes the direction that is due
-    /// first. If only one has a rate, it takes the other until that one is due.
+    /// first. If only one has a rate, it takes the other one until the rated one is due.
     #[inline]
     fn next_due(&mut self, now: Nanos) -> Option<Io> {
         let not_due = |schedule: &Schedule| self.start.saturating_add(schedule.peek()) > now;

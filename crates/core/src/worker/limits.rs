@@ -10,8 +10,8 @@ pub(super) struct Counted {
     pub(super) bytes: u64,
 }
 
-/// Ends a job that is not time_based by the rules that fio 3.33 follows. The loops multiply the limits. If the region
-/// is used up sooner, it is covered `loops` times, and then again until `io_bytes` are reached once.
+/// Ends a job that is not time_based, by fio 3.33's rules. The loops multiply the limits. If the region is used up
+/// sooner, it is covered `loops` times, and then again until `io_bytes` are reached once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// 0: no limit.
@@ -20,7 +20,7 @@ pub(super) struct Limits {
     io_bytes: u64,
     all_bytes: u64,
     passes_left: u64,
-    /// Whether nothing is ever used up: a random pattern without a random map.
+    /// Whether the region is never used up: a random pattern without a random map.
     endless: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Think {
     pub(super) left: u64,
     /// The current pause: when its spinning ends, and when it ends.
     pub(super) until: Option<(Nanos, Nanos)>,
-    /// When the last pause ended. Nothing was intended before.
+    /// When the last pause ended. No later request is intended before it.
     pub(super) resumed: Nanos,
 }
 

@@ -9,7 +9,7 @@ use crate::time::Nanos;
 #[repr(align(64))]
 struct Slot {
     request: Request,
-    /// When it became free, or would have if its last request had started in time.
+    /// When it became free, or would have become free if its last request had started on time.
     free_at: Nanos,
     busy: bool,
 }
@@ -68,7 +68,7 @@ impl Slots {
         self.in_flight as usize == self.slots.len()
     }
 
-    /// Returns the requests that take them.
+    /// Returns the requests in the slots that are taken.
     pub(super) fn busy(&self) -> impl Iterator<Item = &Request> {
         self.slots
             .iter()
@@ -82,8 +82,7 @@ impl Slots {
         &self.slots[slot as usize].request
     }
 
-    /// Returns when the slot that is taken next became usable. If all are taken, returns when the queue was last
-    /// drained.
+    /// Returns when the slot that is taken next became usable, or, if all are taken, when the queue was last drained.
     pub(super) fn usable_at(&self) -> Nanos {
         if self.full() {
             return self.drained_at;
@@ -103,7 +102,8 @@ impl Slots {
         self.in_flight += 1;
         let slot = &mut self.slots[place as usize];
         slot.busy = true;
-        // The request is made once and stored twice: a read back from the slot would wait for its own narrower stores.
+        // The same value is stored and returned: reading it back from the slot would wait for the narrower stores into
+        // it.
         let request = Request {
             slot: place,
             target: io.target,
@@ -117,9 +117,9 @@ impl Slots {
         request
     }
 
-    /// Frees a slot as of `free_at` and returns the kind of its request. The slot goes behind the free ones. If it
-    /// would have been free `earlier` than now, it goes among them by that instant: a generator in time would have
-    /// taken the slots in that order.
+    /// Frees a slot as of `free_at` and returns the kind of its request. The slot goes to the end of the free ones. If
+    /// it would have been free `earlier`, it is sorted among them by that instant, the order in which a generator that
+    /// is never late would have taken them.
     #[inline(always)]
     pub(super) fn give(&mut self, slot: u32, free_at: Nanos, earlier: bool) -> Kind {
         let entry = &mut self.slots[slot as usize];

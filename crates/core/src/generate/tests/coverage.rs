@@ -174,7 +174,7 @@ proptest! {
             ios.sort_unstable_by_key(|io| io.offset_bytes);
             let mut end = 0;
             for io in &ios {
-                // A range may end between two blocks. The rest of its last block is then skipped.
+                // The largest size of a range may end within a block. The rest of that block is then skipped.
                 prop_assert_eq!(io.offset_bytes, end);
                 let length = u64::from(io.length_bytes);
                 prop_assert!(length % minimum == 0 || io.length_bytes == sizes.maximum_bytes);

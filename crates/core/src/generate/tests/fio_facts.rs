@@ -1,4 +1,5 @@
-//! The requests that fio 3.33 issues, by its write_iolog, on files of the region's size, and the intended differences.
+//! Compares requests with those that fio 3.33 logs (write_iolog) on files of the region's size, and shows the intended
+//! differences.
 //!
 //! Lengths and offsets are in KiB: `r8+4` reads 4 KiB at 8 KiB.
 
@@ -6,7 +7,7 @@ use super::*;
 use crate::plan::BlockSizeShare;
 use crate::request::Direction;
 
-fn shown(plan: &PatternPlan, sizes_kib: &[u64]) -> String {
+fn requests_of(plan: &PatternPlan, sizes_kib: &[u64]) -> String {
     let regions: Vec<(u64, u64)> = sizes_kib.iter().map(|kib| (0, kib * KIB)).collect();
     pass(&mut pattern(plan, &regions))
         .iter()
@@ -39,9 +40,9 @@ fn sequential_holes() {
             32,
             "r0+4 r8+4 r16+4 r24+4 r0+4 r8+4 r16+4 r24+4",
         ),
-        // --rw=write:4k --size=36k: a request that ends exactly at the end is the last.
+        // --rw=write:4k --size=36k: a request that ends at the file's end is the last.
         (Rw::Write, 4, 36, "w0+4 w8+4 w16+4 w24+4 w32+4"),
-        // --rw=write:4k --size=34k: so is one whose successor has no room.
+        // --rw=write:4k --size=34k: a request after which the next has no room is the last.
         (Rw::Write, 4, 34, "w0+4 w8+4 w16+4 w24+4"),
         // --rw=read:-8k --size=32k: backwards, after the first.
         (
@@ -65,7 +66,7 @@ fn sequential_holes() {
         (Rw::Read, -40, 32, "r0+4"),
     ] {
         assert_eq!(
-            shown(&with_gap(rw, gap_kib), &[size_kib]),
+            requests_of(&with_gap(rw, gap_kib), &[size_kib]),
             expected,
             "{rw:?}:{gap_kib}k of {size_kib}k"
         );
@@ -75,14 +76,14 @@ fn sequential_holes() {
         sizes: same(&sizes(8192, 8192)),
         ..with_gap(Rw::Read, 4)
     };
-    assert_eq!(shown(&large, &[32]), "r0+8 r12+8 r24+8");
+    assert_eq!(requests_of(&large, &[32]), "r0+8 r12+8 r24+8");
 }
 
 #[test]
 fn a_tail_smaller_than_a_block_is_left_alone() {
-    // --rw=write --size=10k, and --rw=randread, which needs the map to end.
-    assert_eq!(shown(&plan(Rw::Write), &[10]), "w0+4 w4+4");
-    let random = shown(&plan(Rw::Randread), &[10]);
+    // --rw=write --size=10k, and --rw=randread, which ends when the map is used up.
+    assert_eq!(requests_of(&plan(Rw::Write), &[10]), "w0+4 w4+4");
+    let random = requests_of(&plan(Rw::Randread), &[10]);
     assert!(
         ["r0+4 r4+4", "r4+4 r0+4"].contains(&random.as_str()),
         "{random}"
@@ -127,11 +128,11 @@ fn a_split_fills_the_region_to_the_end() {
 fn a_trim_is_followed_by_a_write_of_the_same_blocks() {
     // --rw=trimwrite --size=16k, and on two files of 8k.
     assert_eq!(
-        shown(&plan(Rw::Trimwrite), &[16]),
+        requests_of(&plan(Rw::Trimwrite), &[16]),
         "t0+4 w0+4 t4+4 w4+4 t8+4 w8+4 t12+4 w12+4"
     );
     assert_eq!(
-        shown(&plan(Rw::Trimwrite), &[8, 8]),
+        requests_of(&plan(Rw::Trimwrite), &[8, 8]),
         "t0+4 1:t0+4 w0+4 1:w0+4 t4+4 1:t4+4 w4+4 1:w4+4"
     );
     // --rw=randtrimwrite --bssplit=4k/50:16k/50 --size=64k: every block is trimmed once and written once.
@@ -179,7 +180,7 @@ fn syncs_follow_writes() {
             fdatasync_every,
             ..plan(Rw::Write)
         };
-        assert_eq!(shown(&plan, &[16]), expected);
+        assert_eq!(requests_of(&plan, &[16]), expected);
     }
     // --fsync=3 --loops=2 --size=32k: the count continues past the end of a pass.
     let plan = PatternPlan {
@@ -200,15 +201,21 @@ fn a_sync_goes_to_the_file_just_written() {
         fsync_every: 1,
         ..plan(Rw::Write)
     };
-    assert_eq!(shown(&plan, &[8, 8]), "w0+4 f 1:w0+4 1:f w4+4 f 1:w4+4");
+    assert_eq!(
+        requests_of(&plan, &[8, 8]),
+        "w0+4 f 1:w0+4 1:f w4+4 f 1:w4+4"
+    );
 }
 
 #[test]
 fn files_take_turns() {
     // --filename=a:b --rw=write, then with a file that is full before the other.
-    assert_eq!(shown(&plan(Rw::Write), &[8, 8]), "w0+4 1:w0+4 w4+4 1:w4+4");
     assert_eq!(
-        shown(&plan(Rw::Write), &[4, 16]),
+        requests_of(&plan(Rw::Write), &[8, 8]),
+        "w0+4 1:w0+4 w4+4 1:w4+4"
+    );
+    assert_eq!(
+        requests_of(&plan(Rw::Write), &[4, 16]),
         "w0+4 1:w0+4 1:w4+4 1:w8+4 1:w12+4"
     );
 }
@@ -233,7 +240,7 @@ fn reads_and_writes_of_a_mix_advance_side_by_side() {
             "{offsets:?}"
         );
     }
-    // --time_based: a pass that ended before the region did continues where it was.
+    // --time_based: after a pass that ended before the region's end, the next continues there.
     let mut pattern = pattern(&plan(Rw::Readwrite), &[(0, 32 * KIB)]);
     let reads: Vec<u64> = (0..40)
         .filter_map(|_| {
@@ -261,7 +268,7 @@ fn runs_of_a_random_pattern_go_on_from_each_offset() {
     let mut jumps = 0;
     for run in ios.chunks(4) {
         for pair in run.windows(2) {
-            // Only a run that reaches the end of the region is broken.
+            // Only a run that reaches the end of the region is cut short.
             if pair[1].offset_bytes != pair[0].offset_bytes + 4096 {
                 assert_eq!(pair[0].offset_bytes, 1020 * KIB);
                 jumps += 1;

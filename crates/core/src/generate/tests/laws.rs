@@ -18,7 +18,7 @@ fn draw(pattern: &mut Pattern, count: usize) -> Vec<Io> {
 }
 
 #[test]
-fn the_mix_has_the_asked_share_of_reads() {
+fn the_mix_has_the_planned_share_of_reads() {
     for (percent, rw) in [
         (70.0, Rw::Randrw),
         (0.5, Rw::Randrw),

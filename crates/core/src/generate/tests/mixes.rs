@@ -1,4 +1,5 @@
-//! The sizes that a random map of several sizes lets through as it fills: fio's rule, step by step and by its figures.
+//! The sizes that are issued while a random map of several sizes fills: compared with fio's rule, and with shares
+//! measured with fio.
 
 use std::collections::HashMap;
 
@@ -9,9 +10,9 @@ use crate::generate::rng::{Chance, Rng, Stream};
 use crate::generate::sizes::Sizes;
 use crate::plan::BlockSizeShare;
 
-/// Applies fio's rule, as in its io_u.c, to a plain array. A draw that meets a used block takes the next free one, past
-/// the end from 0 on; a request ends before the next used block. Reads and writes share the array, each in its own
-/// blocks.
+/// Applies fio's rule, as in its io_u.c, to a plain array. A draw that hits a used block takes the next free one,
+/// wrapping around at the end. A request ends before the next used block. Reads and writes share the array, each in its
+/// own blocks.
 fn law(plan: &PatternPlan, bytes: u64, seed: u64) -> Vec<Io> {
     let mut offsets = Rng::new(seed, Stream::Offsets);
     let mut lengths = Rng::new(seed, Stream::Sizes);
@@ -114,7 +115,7 @@ proptest! {
 
 const MIB: u64 = 1 << 20;
 const TENTHS: usize = 10;
-/// Requests in a tenth: fewer do not determine shares to two points.
+/// The least requests in a tenth: fewer do not determine shares to two percentage points.
 const ENOUGH: u64 = 2000;
 
 /// A job of `tests/fio_mixes.py`.
@@ -235,7 +236,7 @@ fn shares(case: &Case) -> Shares {
 
 /// Returns fio 3.33's shares, as measured by `python -m tests.fio_mixes`. Sizes with less than half a percent are left
 /// out.
-fn fios(name: &str) -> Shares {
+fn fio_shares(name: &str) -> Shares {
     include_str!("fio_mixes.csv")
         .lines()
         .map(|line| line.split(',').collect::<Vec<_>>())
@@ -253,7 +254,7 @@ fn fios(name: &str) -> Shares {
 #[test]
 fn every_size_has_fios_share_at_every_tenth_of_coverage() {
     for case in cases() {
-        let (mine, theirs) = (shares(&case), fios(case.name));
+        let (mine, theirs) = (shares(&case), fio_shares(case.name));
         let known = theirs.values().next().expect("fio has figures");
         assert!(known.iter().flatten().count() >= 7, "{}", case.name);
         for key in mine.keys().chain(theirs.keys()) {

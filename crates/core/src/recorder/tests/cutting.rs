@@ -107,7 +107,7 @@ fn a_direction_is_kept_where_the_job_issues_it() {
 }
 
 #[test]
-fn errnos_beyond_those_told_apart_are_pooled() {
+fn errnos_beyond_the_eighth_are_pooled() {
     let mut counts = Counts::default();
     for errno in 1..=20 {
         counts.error(Errno(errno), 2);

@@ -80,7 +80,7 @@ fn a_short_gap_does_not_hide_a_long_one() {
         flagged(&gaps, &[(2_012 * ms, 2_018 * ms), (5 * ms, 2_020 * ms)]),
         [true, true]
     );
-    // A gap long past makes room for shorter ones.
+    // A gap long ago is replaced by a shorter one.
     let gaps = [
         (10 * ms, 20 * ms),
         (1_000 * ms, 1_002 * ms),

@@ -128,7 +128,8 @@ proptest! {
         let mut reached = began;
         let mut held = 0;
         for slice in &recorded.slices {
-            // Slices are in order, and apart only where nothing completed; each lies at the span that holds its start.
+            // Slices are in order, and the time between two slices has no completions. The span of a slice holds its
+            // start.
             prop_assert!(reached <= slice.start && slice.start <= slice.end);
             let (span, start, end) = cutter.slice_at(slice.start);
             prop_assert_eq!(slice.span, span);
@@ -148,7 +149,7 @@ proptest! {
                 prop_assert_eq!(side, &expected(of));
             }
         }
-        // Nothing is lost, except what the ramp held when it ended and could not be handed over.
+        // Nothing is lost, except slices of the ramp that could not be handed over when it ended.
         let measured = |at: Nanos| at - STAGE_START >= cutter.ramp_end;
         let in_ramp = recorded.kept.iter().filter(|(_, completion)| !measured(completion.done)).count();
         let may_be_lost = if recorded.refused > 0 { in_ramp } else { 0 };
@@ -157,9 +158,9 @@ proptest! {
     }
 }
 
-/// Equal stamps do not turn a write into a read.
+/// A write and a read with equal stamps are counted apart.
 #[test]
-fn alike_in_time_is_not_alike_in_direction() {
+fn completions_with_equal_stamps_are_counted_by_direction() {
     let one = |kind| Event::Done {
         after: 0,
         parts: [5; 4],

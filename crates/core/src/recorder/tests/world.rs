@@ -117,7 +117,7 @@ pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 prop_compose! {
-    /// Boundaries as in a run: the ramp may end within a slice.
+    /// Cutters as in a run: the ramp may end within a slice.
     pub(super) fn cutters()(
         interval in prop_oneof![1_000_000u64..50_000_000, 50_000_000u64..2_000_000_000],
         ramp_end in prop_oneof![Just(0), 1u64..3_000_000_000],
@@ -139,8 +139,8 @@ pub(super) fn recorder(cutter: Cutter, began: Nanos) -> (Recorder<Shelf>, Shelf)
     (recorder, shelf)
 }
 
-/// Creates a request with these parts (queued, late, submission, service) that was done at `done`, as far as the time
-/// since `began` allows.
+/// Creates a request that was done at `done` and has these parts (queued, late, submission, service), cut off at
+/// `began`.
 pub(super) fn finished(
     began: Nanos,
     done: Nanos,

@@ -35,7 +35,7 @@ fn completion(request: &Request, done: Nanos) -> Completion {
     }
 }
 
-/// Drives two workers alike, in batches of `limit`, with completions in an order that `picks` decide.
+/// Drives two workers in the same way, in batches of `limit`. `picks` decides the order of completions.
 fn compare(plan: &WorkerPlan, limit: usize, picks: &[u8]) {
     let mut workers = [Worker::new(plan).unwrap(), Worker::new(plan).unwrap()];
     for worker in &mut workers {
@@ -70,7 +70,7 @@ proptest! {
         compare(&plan, limit, &picks);
     }
 
-    /// Plans that take the fast way.
+    /// Plans that take the fast path.
     #[test]
     fn a_burst_equals_single_calls_of_next(
         rw in prop::sample::select(vec![Rw::Randread, Rw::Randwrite, Rw::Randtrim]),

@@ -1,4 +1,4 @@
-//! How full the queue is kept. The simulation checks that it never exceeds iodepth, and refills only once drained.
+//! How full the queue is kept. The simulation checks that it never exceeds iodepth and is refilled only once drained.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::testing::plan;
 use crate::worker::Worker;
 use crate::{Completion, Want};
 
-/// Asks a worker until it waits. Returns the slots it used and how many completions it waits for.
+/// Takes requests from a worker until it waits. Returns the slots it used and how many completions it waits for.
 fn fill(worker: &mut Worker, now: u64) -> (Vec<u32>, u32) {
     let mut slots = Vec::new();
     loop {
@@ -36,7 +36,7 @@ proptest! {
         prop_assert_eq!(waits_for, complete_min.max(1));
         let drained = (iodepth - iodepth_low).max(complete_min).max(1);
         for (done, &slot) in slots[..drained as usize].iter().enumerate() {
-            // A driver that wakes for each completion gets no request either before all are there.
+            // A driver that wakes for each completion gets no request before all have come, either.
             let still = Want::Wait { completions: waits_for.min(drained - done as u32), until: None };
             prop_assert_eq!(worker.next(0), still);
             worker.complete(&Completion { slot, start: 0, issued: None, done: 0, result: Ok(4096) });
@@ -46,7 +46,8 @@ proptest! {
         prop_assert_eq!(worker.requests_in_flight().count() as u32, iodepth);
     }
 
-    /// A wait for several completions sees the first of them late: only a job that asks for it waits so.
+    /// A wait for several completions sees the first of them late, so a worker waits for one unless the job sets
+    /// iodepth_batch_complete_min.
     #[test]
     fn completions_are_seen_as_they_come(plan in plans(), service in 1u64..200_000) {
         let plan = WorkerPlan { complete_min: plan.complete_min.min(1), ..plan };

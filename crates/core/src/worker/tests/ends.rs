@@ -1,4 +1,4 @@
-//! How a worker ends, step by step: what it wants once it may issue nothing more.
+//! How a worker ends: what it wants once it may issue no further request.
 
 use crate::plan::{Rw, WorkerPlan};
 use crate::request::{Completion, Errno, Want};
@@ -94,7 +94,7 @@ fn nothing_is_overdue_after_an_early_end() {
         runtime_ns: 60 * SECOND,
         ..plan(Rw::Randread)
     };
-    // An error or a stop ends it: what was due until then counts, and nothing after.
+    // An error or a stop ends it: requests due until then are counted as overdue, later ones are not.
     let mut failed = worker(&plan);
     assert!(matches!(failed.next(0), Want::Issue(_)));
     failed.complete(&done(0, 10 * MILLISECOND, Err(Errno(5))));
@@ -142,7 +142,7 @@ fn without_a_runtime_the_schedule_has_no_end() {
 }
 
 #[test]
-fn a_worker_that_has_issued_everything_is_over_before_anybody_asks_for_more() {
+fn a_worker_that_has_issued_everything_is_over_before_the_next_call() {
     let timed = WorkerPlan {
         iodepth: 512,
         runtime_ns: SECOND,

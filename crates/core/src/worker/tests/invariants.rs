@@ -1,4 +1,4 @@
-//! Properties of every plan: the simulation checks them at each step, over plans of all kinds.
+//! Properties of every plan. The simulation checks them at each step of plans of all kinds.
 
 use proptest::prelude::*;
 
@@ -113,7 +113,7 @@ proptest! {
             let request = served.request;
             if has_rate(&plan, request.kind) {
                 prop_assert!(request.intended < end(&plan));
-                // What the ramp still owed is dropped when it ends.
+                // Requests that were due in the ramp and not issued are dropped at its end.
                 let ramp_end = START + plan.ramp_ns;
                 prop_assert!(served.start < ramp_end || request.intended >= ramp_end);
             } else if !plan.is_scheduled() {
@@ -136,7 +136,7 @@ proptest! {
                 }
                 Direction::Sync => {
                     prop_assert_eq!(Some(request.intended), first_unsynced.take());
-                    // A sync is due only now, and waited neither for the generator nor for a slot before.
+                    // A sync is due only when it is drawn, so it did not wait for the generator or a slot before.
                     prop_assert!(request.ready >= request.intended && request.ready <= served.start);
                 }
                 Direction::Read | Direction::Trim => {}

@@ -56,7 +56,7 @@ fn as_many_requests_as_fio() {
     }
 }
 
-/// fio draws the same offsets again where a random map was used up and randrepeat is on, and only then.
+/// fio draws the same offsets again only if a random map was used up and randrepeat is on.
 #[test]
 fn a_pass_is_repeated_where_the_map_was_used_up() {
     let repeated = offsets(&randread(64, 160, 1, true));
@@ -73,7 +73,7 @@ fn a_pass_is_repeated_where_the_map_was_used_up() {
     assert_ne!(fresh[..16], fresh[16..32]);
     let unmapped = offsets(&randread(64, 160, 1, false));
     assert_ne!(unmapped[..16], unmapped[16..32]);
-    // A loop that ends before the region does continues in it.
+    // After a loop that ends before the region's end, the next continues there.
     let mut one_pass = offsets(&randread(64, 16, 4, true));
     one_pass.sort_unstable();
     assert!(one_pass.into_iter().eq((0..16).map(|block| block * BLOCK)));
@@ -194,7 +194,7 @@ proptest! {
         let plan = WorkerPlan { number_ios, iodepth, schedule: same(iops(rate)), ..unlimited };
         let trace = run(&plan, World::random(seed, 100_000, 50_000));
         prop_assert_eq!(trace.served.len() as u64, number_ios);
-        // Nothing was left undone, however far the schedule advanced.
+        // No request is overdue, however far the schedule advanced.
         prop_assert_eq!(trace.worker.overdue(u64::MAX), 0);
     }
 

@@ -68,7 +68,8 @@ fn a_prime_number_of_requests_is_due_to_the_nanosecond() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// However late the thread wakes and however it batches, each request has its own due time, and none is missing.
+    /// However late the thread wakes and whatever the batches, each request keeps its own due time, and none is
+    /// missing.
     #[test]
     fn a_constant_rate_is_kept_to_the_nanosecond(
         rate in 1_000u64..400_000, runtime in 1u64..20 * MILLISECOND, seed: u64, latest in 0u64..LATE, batch in 1usize..40,
@@ -106,7 +107,8 @@ proptest! {
         prop_assert!(u128::from(bytes) * 1_000_000_000 / u128::from(rate) >= 20_000_000);
     }
 
-    /// A slow target serves one request at a time: the requests that it kept waiting stay undone, and are counted.
+    /// A slow target serves one request at a time. The requests that waited for it are not issued and counted as
+    /// overdue.
     #[test]
     fn requests_that_an_overloaded_target_leaves_undone_are_overdue(
         rate in 20_000u64..100_000, iodepth in 1u32..33, service in 60_000u64..500_000, poisson: bool,
@@ -125,7 +127,7 @@ proptest! {
         let overdue = due_count - trace.served.len() as u64;
         prop_assert_eq!(trace.worker.overdue(u64::MAX), overdue);
         prop_assert_eq!(trace.worker.overdue(3), overdue.min(3));
-        // The time in the queue is the load's, not the generator's.
+        // The time in the queue is charged to the load, not to the generator.
         prop_assert!(trace.served.iter().all(|served| served.lateness() == 0));
         if !poisson && service > 100_000 {
             prop_assert!(overdue > 0 && trace.served.iter().any(|served| served.queued() > 0));
@@ -169,7 +171,7 @@ proptest! {
         prop_assert!(trace.of_kind(Kind::Write).all(|served| served.request.intended == served.start));
     }
 
-    /// To catch up on what a slow start owes would load the target while it is measured.
+    /// Catching up on requests that a slow start missed would load the target while it is measured.
     #[test]
     fn requests_that_the_ramp_owes_are_dropped(rate in 10_000u64..100_000, poisson: bool) {
         let ramp_ns = 10 * MILLISECOND;

@@ -1,7 +1,7 @@
 //! A simulated target and the loop that drives a worker against it.
 //!
-//! The loop does what an engine's thread does, in virtual time: it asks, submits, waits, and returns completions, all
-//! stamped when they are seen. On the way it checks what must hold at every step of any plan.
+//! The loop does what an engine's thread does, in virtual time: it takes requests from the worker, submits them, waits,
+//! and returns completions, each stamped when it is seen. At each step it checks what must hold for any plan.
 
 use crate::generate::{Rng, Stream};
 use crate::plan::WorkerPlan;
@@ -50,7 +50,7 @@ pub(super) struct World<'a> {
     pub(super) service: Box<Service<'a>>,
     /// Requests served at the same time; the others queue inside the target.
     pub(super) servers: usize,
-    /// How late the thread wakes.
+    /// How late the thread wakes, drawn for each wait.
     pub(super) wake: Box<dyn FnMut(&mut Rng) -> Nanos + 'a>,
     /// Times in which the entire process stands still: from, length; in order.
     pub(super) stalls: Vec<(Nanos, Nanos)>,
@@ -215,7 +215,7 @@ impl Sim<'_> {
         panic!("the worker does not come to its end");
     }
 
-    /// Waits while the generator issues nothing, until something completes or it issues again.
+    /// During the hold, waits for the next completion or the end of the hold.
     fn is_held(&mut self) -> bool {
         let Some((from, length)) = self.world.hold.filter(|(from, _)| *from <= self.now) else {
             return false;
@@ -254,7 +254,7 @@ impl Sim<'_> {
         self.full = flying + 1 == self.depth as usize;
         assert_eq!(self.trace.worker.in_flight() as usize, flying + 1);
         assert_eq!(*self.trace.worker.request(request.slot), request);
-        // The server that is free first takes it.
+        // The server that becomes free first takes the request.
         let service = (self.world.service)(&request, &mut self.rng);
         let mut busy: Vec<Nanos> = self.in_flight.iter().map(|&(done, _)| done).collect();
         busy.sort_unstable();
@@ -271,7 +271,7 @@ impl Sim<'_> {
         });
     }
 
-    /// Waits for `completions` or `until`, and as late as the thread wakes.
+    /// Waits for `completions` or `until`, and then until the thread wakes.
     fn wait(&mut self, completions: u32, until: Option<Nanos>) {
         let mut dues: Vec<Nanos> = self.in_flight.iter().map(|&(done, _)| done).collect();
         assert!(
@@ -303,7 +303,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Returns completions in any order, and reports that the thread slept too long to have seen them in time.
+    /// Returns completions in any order. If the thread slept too long to have seen them on time, reports the gap.
     fn reap(&mut self) {
         while let Some(&(from, length)) = self.world.stalls.first() {
             if from > self.now {

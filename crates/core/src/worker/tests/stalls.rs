@@ -1,5 +1,5 @@
-//! A generator that stands still: the delay is charged to it, not to the target or the load, and it catches up on all
-//! of it.
+//! A generator that stalls: the delay is charged to the generator, not to the target or the load, and every request
+//! that was due is issued.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn late(trace: &Trace) -> u64 {
 
 #[test]
 fn two_seconds_at_a_thousand_a_second() {
-    // At the beginning of a request and in the middle of it: with nothing and with something in flight.
+    // The stall begins with a request, in the middle of one, and between two.
     for into in [0, SERVICE / 2, MILLISECOND / 2] {
         for iodepth in [1, 8] {
             let plan = rated(1_000, iodepth, 5 * SECOND);
@@ -70,7 +70,7 @@ fn two_seconds_at_a_thousand_a_second() {
                 .filter(|served| served.lat() > SERVICE)
                 .count();
             assert!(across <= iodepth as usize, "{across} requests look slow");
-            // With one slot the next request waits in the queue while it is taken, and no longer.
+            // With one slot, the next request waits in the queue only while that slot is taken.
             let most_queued = trace
                 .served
                 .iter()
@@ -85,7 +85,8 @@ fn two_seconds_at_a_thousand_a_second() {
     }
 }
 
-/// A stall over the end of the time: the generator issues what it owes, as one in time would have.
+/// A stall across the end of the runtime: the generator issues the requests that it would have issued without the
+/// stall.
 #[test]
 fn a_stall_over_the_end_takes_nothing_away() {
     for iodepth in [1, 8] {
@@ -104,7 +105,7 @@ fn a_stall_over_the_end_takes_nothing_away() {
     }
 }
 
-/// A direction without a rate is not caught up on: nothing of it was ever due.
+/// A direction without a rate is not caught up on, since its requests have no due times.
 #[test]
 fn only_requests_that_were_due_are_caught_up_on() {
     let mut plan = WorkerPlan {
@@ -122,9 +123,9 @@ fn only_requests_that_were_due_are_caught_up_on() {
     );
 }
 
-/// A request that was slow itself and returned after the end does not keep the others from being issued.
+/// A slow request that returns after the end does not prevent the others from being issued.
 #[test]
-fn a_slow_request_does_not_end_the_making_up() {
+fn a_slow_request_does_not_end_the_catching_up() {
     for slow in [1_005, 1_100] {
         let plan = rated(1_000, 8, 2 * SECOND);
         let world = World {
@@ -145,7 +146,7 @@ fn a_slow_request_does_not_end_the_making_up() {
     }
 }
 
-/// But the worker does not issue what an overloaded target would have kept waiting.
+/// The worker does not issue requests that an overloaded target would have kept waiting anyway.
 #[test]
 fn a_stall_over_the_end_does_not_excuse_the_target() {
     let plan = rated(10_000, 4, SECOND);
@@ -189,7 +190,7 @@ proptest! {
         let lost: Nanos = stalls.iter().map(|stall| stall.1).sum();
         let world = World { stalls, seed, ..World::fast(20_000) };
         let trace = run(&plan, world);
-        // A lateness below LATE is not caught up on if the end comes in between.
+        // Requests that are late by less than LATE at the end are not caught up on.
         let missing = rate - trace.served.len() as u64;
         prop_assert!(missing <= rate * LATE / SECOND, "{} requests were not issued", missing);
         // At a tenth of the target's rate, nothing queues for longer than a few requests take.
@@ -200,7 +201,8 @@ proptest! {
     }
 }
 
-/// A request that the generator held back was ready when its slot was free. The requests after it are ready at once.
+/// A request that the generator held back was ready when its slot was free. The requests after it are ready when they
+/// are issued.
 #[test]
 fn a_request_that_was_held_was_ready_before() {
     let plan = WorkerPlan {

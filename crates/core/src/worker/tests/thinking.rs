@@ -56,7 +56,8 @@ proptest! {
         prop_assert_eq!(plan.thinktime_spin_ns > 0 && latest == 0, latest == 0 && !trace.spins.is_empty());
     }
 
-    /// With a rate as well, a request is intended when both allow it, and the pause does not count as lateness.
+    /// With a rate as well, a request is intended once both the rate and the pause allow it. The pause does not count
+    /// as lateness.
     #[test]
     fn a_pause_delays_requests_with_a_rate(rate in 500u64..20_000, pause in 1u64..3 * MILLISECOND, blocks in 1u64..6) {
         let plan = WorkerPlan { schedule: same(iops(rate)), ..thinking(pause, 0, blocks, 1) };
