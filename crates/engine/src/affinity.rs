@@ -1,6 +1,6 @@
-//! Sets where a worker's thread runs and measures what it cost: CPUs, pinning, CPU time, context switches, migrations.
+//! Sets the CPUs of a worker's thread and measures what it used: CPU time, context switches, migrations.
 //!
-//! It decides nothing: the plan says which CPUs a thread may use.
+//! The plan decides which CPUs a thread may use.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -27,7 +27,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>, Error> {
         .collect())
 }
 
-/// Keeps the calling thread on `cpus`: one CPU pins it. An empty list changes nothing.
+/// Restricts the calling thread to `cpus`. An empty list changes nothing.
 pub fn run_on(cpus: &[u32]) -> Result<(), Error> {
     if cpus.is_empty() {
         return Ok(());
@@ -56,10 +56,10 @@ pub fn run_on(cpus: &[u32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the CPU that the calling thread is on. It makes no system call if the C library can do without.
+/// Returns the CPU that the calling thread is on, without a system call if the C library needs none.
 #[inline]
 pub fn current_cpu() -> u32 {
-    // SAFETY: sched_getcpu takes nothing and touches no memory of ours; -1 (no such call) becomes CPU 0.
+    // SAFETY: sched_getcpu has no arguments and touches no memory of ours; -1 (no such call) becomes CPU 0.
     unsafe { libc::sched_getcpu() }.max(0) as u32
 }
 

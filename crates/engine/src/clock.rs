@@ -1,12 +1,12 @@
 //! The clock that stamps every request.
 //!
-//! If the CPU's time stamp counter is invariant and the kernel itself keeps time by it, an instant is one RDTSC, a
+//! If the CPU's time stamp counter is invariant and is the kernel's own clock source, an instant is one RDTSC, a
 //! multiplication and a shift. Otherwise it is `clock_gettime(CLOCK_MONOTONIC)`. The counter's rate is measured once a
-//! process against `CLOCK_MONOTONIC_RAW`, and [`Clock::facts`] compares the two again over all the time since.
+//! process against `CLOCK_MONOTONIC_RAW`. [`Clock::facts`] compares the two again over all the time since.
 //!
-//! RDTSC is used without a fence: within a thread, readings follow program order as far as any stamp of a system call
-//! can tell, and a fence costs as much as the rest of the reading. Differences must saturate. The clock does not follow
-//! NTP, and promises equal readings on two sockets only as far as the kernel checks.
+//! RDTSC is used without a fence: around a system call, readings of one thread are in program order anyway, and a fence
+//! costs as much as the rest of the reading. Differences must saturate. The clock does not follow NTP. Sockets agree
+//! only as far as the kernel checks.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -30,8 +30,8 @@ pub struct Clock {
     multiplier: u64,
 }
 
-/// Leaves 8 bits for whole nanoseconds per tick (counters from 4 MHz up) and 56 for the fraction: the rounding adds
-/// up to under 0.01 ns in a day.
+/// Leaves 8 bits for whole nanoseconds per tick (counters of 4 MHz or more) and 56 for the fraction. Rounding adds up
+/// to less than 0.01 ns in a day.
 const SHIFT: u32 = 56;
 
 /// How long the counter's rate is measured.
@@ -42,7 +42,7 @@ const CALIBRATION: Duration = Duration::from_millis(40);
 pub struct ClockFacts {
     /// `tsc` or `clock_gettime`.
     pub source: &'static str,
-    /// Why the clock is not the TSC, if it is not.
+    /// Why the TSC is not used; empty if it is.
     pub reason: String,
     /// The counter's measured rate; zero without a counter.
     pub tsc_hz: f64,
@@ -172,8 +172,8 @@ fn calibrate() -> (Clock, f64, Pair) {
     )
 }
 
-/// Reads both clocks as close together as 64 tries allow: the two counter readings of the closest try enclose nothing
-/// but one reading of the kernel's clock.
+/// Reads both clocks as closely together as possible: of 64 tries, takes the one whose two counter readings, around one
+/// of the kernel's clock, are closest.
 fn pair() -> Pair {
     (0..64)
         .map(|_| {
@@ -193,7 +193,7 @@ fn pair() -> Pair {
         .1
 }
 
-/// Returns the least of several means, so that an interruption does not count.
+/// Returns the least of several means, so that interruptions do not count.
 fn read_cost(clock: Clock) -> f64 {
     const READINGS: u32 = 256;
     (0..32)
@@ -228,19 +228,19 @@ mod counter {
         unsafe { _rdtsc() }
     }
 
-    /// Trusts the counter if it ticks at one rate in all states of the CPU and the kernel keeps time by it. The kernel
-    /// watches it against other clocks and knows of hypervisors that move it.
+    /// Trusts the counter if it ticks at one rate in all states of the CPU and is the kernel's clock source. The kernel
+    /// compares it with other clocks and knows of hypervisors that move it.
     pub(super) fn trusted() -> Result<(), String> {
         const INVARIANT_TSC: u32 = 1 << 8;
         let extended = __cpuid(0x8000_0000).eax;
         if extended < 0x8000_0007 || __cpuid(0x8000_0007).edx & INVARIANT_TSC == 0 {
-            return Err("the CPU does not promise an invariant time stamp counter".into());
+            return Err("the CPU has no invariant time stamp counter".into());
         }
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match std::fs::read_to_string(path) {
             Ok(name) if name.trim() == "tsc" => Ok(()),
             Ok(name) => Err(format!(
-                "the kernel keeps time by {}, not by the time stamp counter",
+                "the kernel's clock source is {}, not the time stamp counter",
                 name.trim()
             )),
             Err(cause) => Err(format!("{path}: {cause}")),
@@ -255,7 +255,7 @@ mod counter {
     }
 
     pub(super) fn trusted() -> Result<(), String> {
-        Err("this architecture has no time stamp counter that iogauge reads".into())
+        Err("iogauge reads no time stamp counter on this architecture".into())
     }
 }
 
@@ -308,12 +308,12 @@ mod tests {
         let (fast_start, slow_start) = (fast.now(), slow.now());
         std::thread::sleep(Duration::from_millis(20));
         let (slow_ns, fast_ns) = (slow.now() - slow_start, fast.now() - fast_start);
-        // The order of the four readings makes the first clock's span the longer one.
+        // The four readings are nested, so the first clock's span is the longer one.
         assert!(fast_ns as f64 >= slow_ns as f64 * 0.999);
     }
 
     #[test]
-    fn facts_say_why_not() {
+    fn facts_say_why_the_tsc_is_not_used() {
         let facts = Clock::get().facts();
         assert_eq!(facts.source == "tsc", facts.reason.is_empty());
         assert_eq!(facts.source == "tsc", facts.tsc_hz > 0.0);

@@ -1,4 +1,4 @@
-//! What can keep an engine from being opened or from continuing, each with its remedy.
+//! Why an engine cannot be opened or cannot continue, each reason with its remedy.
 //!
 //! A failed request is not an error here: it is a completion with an errno. Source: fio 3.33's continue_on_error.
 
@@ -8,7 +8,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file could not be opened with the flags that the job asks for.
+    /// The file could not be opened with the job's flags.
     #[error("{path}: cannot be opened for {access}: {cause}")]
     Open {
         /// The file.
@@ -19,18 +19,18 @@ pub enum Error {
         cause: io::Error,
     },
     /// `O_DIRECT` was refused.
-    #[error("{path}: its filesystem does not take direct I/O")]
+    #[error("{path}: its filesystem does not support direct I/O")]
     NoDirect {
         /// The file.
         path: String,
     },
     /// The pattern writes, but the file was cleared for reading only.
-    #[error("{path}: the job writes to it, but may only read it")]
+    #[error("{path}: the job writes to it, but it may only be read")]
     ReadOnly {
         /// The file.
         path: String,
     },
-    /// Direct I/O at this size or place would fail.
+    /// Direct I/O at this size or offset would fail.
     #[error(
         "{path}: {what} of {value_bytes} bytes is not a multiple of {align_bytes}, as direct I/O needs here"
     )]
@@ -50,7 +50,7 @@ pub enum Error {
     /// io_uring exists but may not be used.
     #[error("io_uring is not allowed here: {reason}")]
     UringDisabled {
-        /// What forbids it.
+        /// Which setting forbids it.
         reason: String,
         /// How to allow it.
         remedy: String,
@@ -90,9 +90,9 @@ pub enum Error {
         gib(*needed_bytes), gib(*available_bytes)
     )]
     TooLittleMemory {
-        /// Of the stage that needs the most.
+        /// Bytes for the stage that needs the most.
         needed_bytes: u64,
-        /// Of the machine and of this process's cgroups.
+        /// Bytes that the machine and this process's cgroups have left.
         available_bytes: u64,
     },
     /// The machine's limit on libaio requests leaves too few.
@@ -130,9 +130,9 @@ pub enum Error {
         what: &'static str,
     },
     /// The kernel starts no more threads.
-    #[error("the thread of {what} cannot be started: {cause}")]
+    #[error("the thread for {what} cannot be started: {cause}")]
     NoThread {
-        /// Whose thread.
+        /// What the thread is for.
         what: String,
         /// What the kernel said.
         cause: io::Error,
@@ -148,7 +148,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns what to do about it.
+    /// Returns the remedy.
     ///
     /// ```
     /// assert!(iogauge_engine::Error::PollingNeedsDirect.hint().unwrap().contains("direct=1"));

@@ -1,7 +1,7 @@
-//! Drives real targets: threads, clock, buffers, and the engines themselves. The only unsafe code of iogauge.
+//! Drives real targets: threads, clock, buffers and engines. All unsafe code of iogauge is in this crate.
 //!
 //! [`Engine`] is the contract of every engine (`engines`). [`run`] starts the threads of a plan, stage by stage; each
-//! thread asks its [`iogauge_core::Worker`] what it wants, and hands that to its engine.
+//! thread takes requests from its [`iogauge_core::Worker`] and passes them to its engine.
 
 pub mod affinity;
 mod clock;

@@ -1,7 +1,7 @@
-//! Checks that the machine has the memory that workers fill before they begin.
+//! Checks that the machine has enough memory for what workers touch before they begin.
 //!
-//! The kernel promises more memory than it has, and kills a process that touches too much of it. Only a check
-//! beforehand gives the user an error instead. Source: proc_meminfo(5), the kernel's cgroup-v2.rst.
+//! The kernel overcommits memory and kills a process that touches too much of it. A check beforehand gives the user an
+//! error instead. Source: proc_meminfo(5), the kernel's cgroup-v2.rst.
 
 use std::fs;
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::run::spill::WorkerLog;
 /// Checks that the buffers, histograms and logs of every stage fit into the memory that this process can get.
 ///
 /// # Errors
-/// If a stage needs more. A machine that does not say how much is free passes.
+/// If a stage needs more. If the free memory is unknown, the check passes.
 pub fn check(plan: &RunPlan) -> Result<(), Error> {
-    // A stage gives its memory back before the next one takes its own.
+    // A stage frees its memory before the next one allocates.
     let needed = plan
         .stages
         .iter()
@@ -45,7 +45,7 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
 /// Returns the bytes of one worker's buffers, histograms and log.
 fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
     let kept = recorder::kept_latencies(plan, plan.stamps_issue());
-    // A slice has one more histogram, of loop gaps.
+    // A slice also has a histogram of loop gaps.
     let histograms = 1 + kept
         .iter()
         .flatten()
@@ -64,14 +64,15 @@ fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
     (buffers + slices + log) as u64
 }
 
-/// Returns what the machine still has, or what the tightest cgroup of this process leaves if that is less.
+/// Returns the bytes that this process can still get: what the machine has left, or its tightest cgroup if that is
+/// less.
 fn available_bytes(root: &Path) -> Option<u64> {
     let meminfo = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let free = field(&meminfo, "MemAvailable:")? * 1024;
     Some(cgroup_bytes(root).map_or(free, |left| left.min(free)))
 }
 
-/// Returns what the cgroups of this process leave it; `None` without a limit.
+/// Returns the bytes that the cgroups of this process have left; `None` without a limit.
 fn cgroup_bytes(root: &Path) -> Option<u64> {
     let cgroups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let path = cgroups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -82,8 +83,8 @@ fn cgroup_bytes(root: &Path) -> Option<u64> {
         .min()
 }
 
-/// Returns what one cgroup leaves. Page cache counts as free, since the kernel drops it before it kills. `file` in
-/// memory.stat would include tmpfs, which the kernel cannot drop.
+/// Returns the bytes that one cgroup has left. Page cache counts as free, since the kernel drops it before it kills a
+/// process. `file` in memory.stat is not used: it includes tmpfs, which the kernel cannot drop.
 fn left_in(group: &Path) -> Option<u64> {
     let read = |name| fs::read_to_string(group.join(name)).ok();
     let limit: u64 = read("memory.max")?.trim().parse().ok()?;
@@ -110,7 +111,7 @@ mod tests {
     const MEMINFO: &str =
         "MemTotal:        8000 kB\nMemFree:          100 kB\nMemAvailable:    3000 kB\n";
 
-    /// A tree in which `files` have these contents.
+    /// Creates a tree with `files`, each with its content.
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, content) in files {
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_of_machine_and_cgroups_counts() {
+    fn the_least_of_machine_and_cgroups_counts() {
         let group = "sys/fs/cgroup/user/app";
         let root = tree(&[
             ("proc/meminfo", MEMINFO),
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_does_not_say_passes() {
+    fn unknown_free_memory_passes() {
         assert_eq!(available_bytes(tree(&[]).path()), None);
         let root = tree(&[("proc/meminfo", MEMINFO)]);
         assert_eq!(available_bytes(root.path()), Some(3000 * 1024));

@@ -1,8 +1,8 @@
-//! Waits for an instant: sleeps until shortly before it, and spins the rest if that harms nobody.
+//! Waits for an instant: sleeps until shortly before it, and spins for the rest if there are enough CPUs.
 //!
 //! The kernel wakes a sleeping thread late, by an amount that depends on the machine. The lateness of the timer is
-//! measured once a process; the thread spins for its 99th percentile instead of sleeping. If it may not spin (fewer
-//! CPUs than workers), it sleeps until the instant itself, and the worker records the lateness.
+//! measured once a process; the thread spins for its 99th percentile instead of sleeping. With fewer CPUs than workers
+//! it does not spin: it sleeps until the instant itself, and the worker records the lateness.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -19,8 +19,8 @@ pub struct Waiter {
     slack: Nanos,
 }
 
-/// A nap longer than this is cut short by a thousandth and the rest is waited for again: the kernel's timers follow
-/// NTP, whose rate may differ from our clock's by up to 500 ppm.
+/// A sleep longer than this is shortened by a thousandth and then resumed: the kernel's timers follow NTP, whose rate
+/// may differ from our clock's by up to 500 ppm.
 const LONG_NAP: Nanos = 20_000_000;
 
 impl Waiter {
@@ -49,7 +49,7 @@ impl Waiter {
         }
     }
 
-    /// Returns how long to sleep at `now` on the way to `instant`, which lies ahead; `None`: spin from here.
+    /// Returns how long to sleep at `now` while waiting for the later `instant`, or `None` to spin from here.
     #[inline]
     pub(crate) fn nap(self, now: Nanos, instant: Nanos) -> Option<Nanos> {
         let nap = instant.saturating_sub(now).saturating_sub(self.slack);
@@ -71,7 +71,7 @@ impl Waiter {
 pub fn sleep_slack() -> Nanos {
     static SLACK: OnceLock<Nanos> = OnceLock::new();
     *SLACK.get_or_init(|| {
-        // A thread of its own, so that the caller's timer setting stays as it is.
+        // In a separate thread, so that the caller's timer setting does not change.
         let measured = std::thread::Builder::new().spawn(measure_slack);
         let measured = measured.ok().and_then(|thread| thread.join().ok());
         measured.unwrap_or(100_000).clamp(2_000, 1_000_000)
@@ -104,7 +104,7 @@ pub fn sharpen_timer() {
 /// Sleeps; returns false if a signal cut it short.
 fn sleep(nap: Nanos) -> bool {
     let wanted = timespec(nap);
-    // SAFETY: `wanted` is a valid timespec for the call, and the null pointer means that the remaining time is not returned.
+    // SAFETY: `wanted` is a valid timespec during the call. With the null pointer, the remaining time is not returned.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &wanted, std::ptr::null_mut()) == 0 }
 }
 

@@ -1,4 +1,4 @@
-//! Runs that end early: stopped, failed, too slow, given up. They keep what was measured until then.
+//! Runs that end early: stopped, failed, too slow, given up. Each keeps its measurements until then.
 
 mod common;
 mod outcome;
@@ -141,9 +141,9 @@ fn an_exitall_job_ends_all() {
     check(&outcome, &plans);
 }
 
-/// The end of a file is no error of the medium: a job that continues after errors still ends at this one.
+/// The end of a file is not an error of the medium: it ends even a job that continues after errors.
 #[test]
-fn only_errors_of_the_medium_are_forgiven() {
+fn a_job_continues_only_after_errors_of_the_medium() {
     let scratch = file();
     let plan = WorkerPlan {
         continue_on_read_error: true,
@@ -234,7 +234,7 @@ fn a_request_that_never_comes_back_is_reported_with_its_age() {
     };
     let mut plan = run_plan(vec![stuck(&pipe, &scratch), other]);
     plan.give_up_ns = 3_600 * SECOND;
-    // Giving up does not wait for the log either.
+    // Giving up does not wait for the log, either.
     let log = common::Scratch::new(b"");
     let spill = OpenOptions::new().append(true).open(&log.path).unwrap();
     let outcome = spilled(plan, spill, |run, intervals| {
@@ -251,7 +251,7 @@ fn a_request_that_never_comes_back_is_reported_with_its_age() {
     assert_eq!(outcome.result.error, None);
 }
 
-/// A worker that waits for its start has nothing in flight, and is not taken for stuck.
+/// A worker that waits for its start has nothing in flight and does not count as stuck.
 #[test]
 fn a_worker_whose_requests_do_not_come_back_is_given_up_alone() {
     if !engines().contains(&EngineKind::IoUring) {
@@ -298,7 +298,7 @@ fn a_run_that_cannot_begin_is_an_error() {
     let together = run_plan(vec![good.clone(), closed.clone()]);
     let error = steered(together, |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Open { .. }), "{error}");
-    // The run keeps what an earlier stage measured.
+    // The run keeps the measurements of an earlier stage.
     let mut after = run_plan(vec![good]);
     after.stages.push(StagePlan {
         workers: vec![closed],

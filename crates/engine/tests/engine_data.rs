@@ -17,7 +17,7 @@ fn writes_land_where_they_belong() {
     struct Write;
     impl Scenario for Write {
         fn play<E: Engine>(&mut self, engine: &mut E) {
-            // Every second block, in another order than the slots'.
+            // Every second block, in a different order from that of the slots.
             let requests: Vec<_> = (0..BLOCKS as u32)
                 .map(|slot| {
                     request(
@@ -200,7 +200,7 @@ fn a_refused_request_completes_with_its_errno() {
     }
     impl Scenario for Refused {
         fn play<E: Engine>(&mut self, engine: &mut E) {
-            // Direct I/O refuses the odd offset; every kernel refuses one that does not fit a file.
+            // Direct I/O refuses the odd offset. Every kernel refuses an offset beyond the largest of a file.
             let bad = if self.direct {
                 7
             } else {

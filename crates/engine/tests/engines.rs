@@ -1,4 +1,4 @@
-//! The contract of the trait `Engine`: waiting, batches, stamps, memory. Every engine keeps it, on a real file.
+//! Checks that every engine keeps the contract of the trait `Engine` on a real file: waiting, batches, stamps, memory.
 
 mod common;
 
@@ -13,7 +13,7 @@ use iogauge_engine::Engine;
 const BLOCKS: usize = 8;
 
 #[test]
-fn an_instant_is_waited_for_and_the_past_is_not() {
+fn a_reap_waits_until_an_instant_but_not_for_the_past() {
     struct Until;
     impl Scenario for Until {
         fn play<E: Engine>(&mut self, engine: &mut E) {
@@ -185,7 +185,7 @@ fn a_request_that_never_returns_does_not_hold_the_thread() {
             assert!(done.is_empty());
         }
     }
-    // An empty pipe whose writing end stays open: a read of it waits for ever.
+    // An empty pipe whose writing end stays open: reading it waits for ever.
     let (reader, _writer) = std::io::pipe().unwrap();
     let file = FilePlan {
         path: "pipe".into(),
@@ -222,7 +222,7 @@ fn many_engines_one_after_the_other_in_one_thread() {
         for _ in 0..ENGINES {
             play(&plan, &mut One).unwrap();
         }
-        // The other tests in this process hold a few, too.
+        // The other tests in this process have a few files open, too.
         assert!(open_files() < before + ENGINES, "{:?} leaks", plan.engine);
     }
 }

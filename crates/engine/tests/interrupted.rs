@@ -1,4 +1,4 @@
-//! A signal ends every wait at once: this is how a run notices Ctrl-C while nothing completes.
+//! A signal ends every wait at once, so that a run notices Ctrl-C while nothing completes.
 #![allow(unsafe_code)]
 
 mod common;
@@ -18,8 +18,7 @@ extern "C" fn nothing(_signal: libc::c_int) {}
 
 /// Installs a handler that does nothing and does not restart calls.
 fn let_signals_interrupt() {
-    // SAFETY: an all-zero sigaction is one without flags, whose handler is then set to a function that is
-    // async-signal-safe, since it does nothing.
+    // SAFETY: an all-zero sigaction has no flags. Its handler does nothing and is therefore async-signal-safe.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
@@ -45,7 +44,7 @@ fn wait_and_interrupt(plan: WorkerPlan, in_flight: bool) -> Result<(), Error> {
     }
     let waiting = std::thread::spawn(move || play(&plan, &mut Wait { in_flight }));
     while !waiting.is_finished() {
-        // SAFETY: the thread was not joined yet, so that its id is valid.
+        // SAFETY: the thread was not joined yet, so its id is valid.
         unsafe { libc::pthread_kill(waiting.as_pthread_t() as libc::pthread_t, libc::SIGUSR1) };
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -1,4 +1,4 @@
-//! Nothing allocates on the I/O path: a worker's entire thread, while requests are in flight.
+//! Checks that a worker's thread allocates nothing while requests are in flight.
 #![allow(unsafe_code)]
 
 mod common;
@@ -52,21 +52,21 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One run at a time: the count is of all of them.
+/// Allows one run at a time, since all runs share the count.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Runs until `requests` are done between two reads of the count. Returns the difference.
+/// Runs until `requests` are done. Returns the allocations meanwhile.
 fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) -> u64 {
     let _alone = ALONE
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut plan = run_plan(vec![plan]);
-    // Every request is logged, and a full log, as this one soon is, must not allocate either.
+    // Every request is logged. The log is soon full, and a full log must not allocate either.
     (plan.interval_ns, plan.request_log_capacity) = (20 * MILLISECOND, 1);
     plan.log_overflow = overflow;
     let (mut first, mut last) = (None, None);
     let before = ALLOCATIONS.load(Ordering::SeqCst);
-    // Between the first interval and the order to stop, the thread only works.
+    // Between the first interval and the order to stop, the thread only runs its loop.
     let outcome = steered(plan, |run, intervals| {
         let done: u64 = intervals
             .iter()
@@ -89,7 +89,7 @@ fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) ->
     let (_, first) = first.unwrap();
     assert!(
         first > before,
-        "preparing a worker allocates: the count does not see its thread"
+        "preparing a worker allocates, so the count misses its thread"
     );
     last.unwrap() - first
 }
@@ -98,7 +98,7 @@ fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) ->
 fn on_every_engine() {
     let scratch = file();
     for kind in engines() {
-        // As many as a file takes in seconds, even with debug assertions.
+        // Few enough for a file to take seconds, even with debug assertions.
         let requests = if kind == EngineKind::Null {
             100_003
         } else {

@@ -1,4 +1,4 @@
-//! What the probe refuses or warns of before a run, with its remedy.
+//! The errors and warnings of the probe before a run, each with its remedy.
 
 mod common;
 
@@ -13,7 +13,7 @@ impl Scenario for Nothing {
 }
 
 #[test]
-fn a_plain_job_has_nothing_to_say() {
+fn a_plain_job_has_no_warnings() {
     let scratch = Scratch::new(&[0; 4096]);
     for kind in [EngineKind::Psync, EngineKind::Pvsync2, EngineKind::Null] {
         assert_eq!(
@@ -43,7 +43,7 @@ fn writing_needs_a_writable_file() {
 }
 
 #[test]
-fn direct_io_out_of_line_is_named() {
+fn misaligned_direct_io_is_named() {
     let scratch = Scratch::new(&[0; 8192]);
     let mut direct = plan(EngineKind::Psync, Rw::Randread, vec![scratch.plan()]);
     direct.engine.direct = true;
@@ -86,7 +86,7 @@ fn a_depth_that_libaio_cannot_have_names_the_sysctl() {
 }
 
 #[test]
-fn polling_that_does_not_happen_is_said() {
+fn a_probe_warns_of_polling_that_does_not_happen() {
     let scratch = Scratch::new(&[0; 4096]);
     let mut plan = plan(EngineKind::Pvsync2, Rw::Randread, vec![scratch.plan()]);
     plan.engine.hipri = true;
@@ -112,7 +112,7 @@ fn polling_that_does_not_happen_is_said() {
 }
 
 #[test]
-fn trims_that_hold_up_others_are_said() {
+fn a_probe_warns_of_trims_that_delay_others() {
     let scratch = Scratch::new(&[0; 4096]);
     let mut plan = plan(EngineKind::Libaio, Rw::Randtrim, vec![scratch.plan()]);
     assert_eq!(probe::check(&plan).unwrap()[0].code, "engine_fallback");
@@ -120,7 +120,8 @@ fn trims_that_hold_up_others_are_said() {
     assert_eq!(probe::check(&plan).unwrap(), []);
 }
 
-/// For direct I/O a trial decides, whose answer depends on the filesystem. The rest always goes to kernel threads.
+/// For direct I/O a trial read decides, whose outcome depends on the filesystem. All else always goes to kernel
+/// threads.
 #[test]
 fn the_probe_knows_which_requests_io_uring_hands_to_kernel_threads() {
     let scratch = Scratch::new(&[0; 4096]);
@@ -150,7 +151,7 @@ fn the_probe_knows_which_requests_io_uring_hands_to_kernel_threads() {
     let reads = handed_over(uring, Rw::Randread, &|_| ());
     assert!(matches!(reads, Ok(_) | Err(Error::NoDirect { .. })));
     if let Ok(reads) = reads {
-        // With nothing to sync the answer is the same.
+        // Reads alone need no sync, so fsync_every makes no difference.
         let synced = handed_over(uring, Rw::Randread, &|plan| plan.pattern.fsync_every = 8);
         assert_eq!(synced.unwrap(), reads);
     }

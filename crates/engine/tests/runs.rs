@@ -87,7 +87,7 @@ fn workers_of_one_row_are_counted_together() {
             ..worker(EngineKind::Null, &scratch)
         })
         .collect();
-    // In one interval, so that nothing must be collected in time.
+    // In one interval, so that no slice must be collected in time.
     let outcome = execute(RunPlan {
         interval_ns: 3_600 * SECOND,
         ..run_plan(plans.clone())
@@ -197,7 +197,8 @@ fn stages_run_one_after_the_other() {
     }
 }
 
-/// Intervals too short to be collected: some continue into the next, and nothing is lost.
+/// The intervals are too short to be collected in time: some slices continue into the next interval, and nothing is
+/// lost.
 #[test]
 fn intervals_that_nobody_collects_in_time_keep_everything() {
     let scratch = file();

@@ -1,4 +1,5 @@
-//! The request log while its disk is slow, full or stuck: what gives way, and what the outcome says.
+//! The request log while its disk is slow, full or stuck: whether the load waits or the log drops requests, and the
+//! outcome.
 
 mod common;
 mod outcome;
@@ -42,8 +43,8 @@ fn pipe() -> (PipeReader, File) {
     (reader, File::from(OwnedFd::from(writer)))
 }
 
-/// Runs a plan whose spill takes nothing until `is_time` returns true for the intervals so far. Returns what was
-/// spilled.
+/// Runs a plan whose spill accepts no bytes until `is_time` returns true for the intervals so far. Returns the spilled
+/// records.
 fn taken_late(
     plan: RunPlan,
     mut is_time: impl FnMut(&[Interval]) -> bool,
@@ -71,7 +72,7 @@ fn taken_late(
 
 #[test]
 fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
-    // Nothing is taken until the load stands still: nothing completes for an entire interval.
+    // The spill accepts no bytes until the load has stopped: until nothing completes for an entire interval.
     let stands_still = |intervals: &[Interval]| {
         completed(intervals) > 0
             && intervals
@@ -86,7 +87,7 @@ fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
     let waited = outcome.result.workers[0].log_wait_ns;
     assert!(waited >= 50 * MILLISECOND, "{waited} ns for an interval");
     assert_eq!(outcome.result.workers[0].log_dropped, 0);
-    // Requests issued after the wait were ready before it; the drive answered as usual.
+    // Requests issued after the wait were ready before its end, and the drive was as fast as usual.
     let late = log
         .iter()
         .map(|record| record.start_ns - record.ready_ns)
@@ -181,7 +182,7 @@ fn a_log_that_was_given_up_stays_given_up_when_its_disk_answers() {
         let goes_on = intervals
             .last()
             .is_some_and(|last| completed(std::slice::from_ref(last)) > 0);
-        // The load waits no longer: the log was given up.
+        // The load no longer waits, because the log was given up.
         if stood_still.count() > 10
             && goes_on
             && let Some(mut reader) = waiting.take()
@@ -242,7 +243,7 @@ fn two_interrupts_end_the_wait_for_a_disk() {
 }
 
 #[test]
-fn a_damaged_end_is_told_after_all_that_is_good() {
+fn a_damaged_end_is_reported_after_all_good_frames() {
     let plan = WorkerPlan {
         number_ios: PRIME,
         ..worker(EngineKind::Null, &file())
@@ -256,11 +257,12 @@ fn a_damaged_end_is_told_after_all_that_is_good() {
     };
     let content = scratch.content();
     assert_eq!(&content[..6], b"before");
-    // A frame that a kill cuts off is left out.
+    // A frame that a kill cut off is left out.
     let (mut cut, mut log) = (reading(&content[..content.len() - 1]), Vec::new());
     cut.read(usize::MAX, &mut log).unwrap();
     assert!((1..PRIME).contains(&(log.len() as u64)), "{}", log.len());
-    // Other bytes, zeros, and frames that claim the impossible: shorter or longer than their records, and too many.
+    // Other bytes, zeros, and frames with impossible headers: too short or too long for their records, and too many
+    // records.
     let other: [&[u8]; 5] = [
         b"something else, and more of it",
         &[0; 4096],

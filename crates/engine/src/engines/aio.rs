@@ -1,10 +1,11 @@
-//! The libaio engine, by its system calls: io_setup, io_submit, io_getevents. It needs nothing of the C library.
+//! The libaio engine. It makes the system calls io_setup, io_submit and io_getevents itself and does not need the
+//! library.
 //!
 //! It reads completions from the ring that the kernel maps into the process, if the ring has the layout known since
-//! 2.6. Otherwise, and to wait, it calls io_getevents. Trims have no libaio request; the thread makes them.
+//! 2.6. Otherwise, and to wait, it calls io_getevents. libaio has no trim request, so the thread makes trims itself.
 //!
-//! Buffered I/O blocks inside io_submit, as everywhere with libaio. To destroy a context waits in the kernel for its
-//! requests: a context with requests in flight is therefore left until the process ends, which then waits for them.
+//! As always with libaio, buffered I/O blocks inside io_submit. Destroying a context waits in the kernel for its
+//! requests. A context with requests in flight is therefore not destroyed; the end of the process waits for them.
 //! Source: io_submit(2), io_getevents(2); fio 3.33's engines/libaio.c.
 #![allow(unsafe_code)]
 
@@ -43,7 +44,7 @@ pub struct Aio {
     batch: Vec<*mut Iocb>,
     events: Box<[Event]>,
     in_flight: u32,
-    /// Trims, which this thread makes, and requests that the kernel refused.
+    /// Completions of trims, which this thread makes, and of requests that the kernel refused.
     outside: OutsideQueue,
     submit_limit: usize,
     reap_limit: usize,
@@ -100,13 +101,14 @@ impl Aio {
         self.batch.push(&raw mut self.iocbs[request.slot as usize]);
     }
 
-    /// Submits the batch. Returns how many requests the kernel took, and the errno of the next one if it refused that.
+    /// Submits the batch. Returns how many requests the kernel took, and the errno of the next one if the kernel
+    /// refused it.
     #[inline]
     fn hand_over(&mut self) -> Result<(usize, Option<Errno>), Error> {
         let mut patience = 1000;
         loop {
-            // SAFETY: the batch points at iocbs of this engine, which owns their buffers and descriptors and keeps
-            // them until the events, or, if those never come, for good (see `drop`).
+            // SAFETY: the batch points at iocbs of this engine, which owns their buffers and descriptors. It keeps them
+            // until their events, or for ever if an event never comes (see `drop`).
             match unsafe { self.context.submit(&mut self.batch) } {
                 Ok(taken) => return Ok((taken, None)),
                 Err(libc::EINTR) => {}
@@ -120,7 +122,7 @@ impl Aio {
         }
     }
 
-    /// Takes the completions that are there, at most `limit`, without waiting.
+    /// Takes at most `limit` completions from the ring without waiting.
     #[inline]
     fn take(&mut self, limit: usize, done: &mut Vec<Completion>) -> Result<usize, Error> {
         let limit = limit.min(self.in_flight as usize);

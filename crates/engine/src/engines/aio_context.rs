@@ -1,6 +1,6 @@
 //! The kernel's side of libaio: requests, events, and a context with its ring, in the layouts known since Linux 2.6.
 //!
-//! It has three system calls and one mapped ring. What requests and events mean is in `aio.rs`.
+//! It makes the system calls and reads the mapped ring. `aio.rs` decides what requests and events mean.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -114,10 +114,11 @@ impl Context {
     /// Submits requests. Returns how many the kernel took, or the errno of the first.
     ///
     /// # Safety
-    /// The pointers must be valid. What the requests refer to must stay valid until their events, or for good.
+    /// The pointers must be valid. Buffers and descriptors of the requests must stay valid until their events, or for
+    /// ever if an event never comes.
     #[inline]
     pub(crate) unsafe fn submit(&self, batch: &mut [*mut Iocb]) -> Result<usize, i32> {
-        // SAFETY: as this function demands; the slice is readable for its length.
+        // SAFETY: the caller keeps this function's contract; the slice is readable for its length.
         let taken = unsafe {
             libc::syscall(
                 libc::SYS_io_submit,
@@ -133,9 +134,9 @@ impl Context {
         }
     }
 
-    /// Destroys the context. The kernel waits for what is in flight.
+    /// Destroys the context. The kernel waits for the requests in flight.
     pub(crate) fn destroy(&self) {
-        // SAFETY: io_destroy takes a number; one that is no context any more would be refused.
+        // SAFETY: io_destroy takes a number, and refuses one that is not a context.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.address) };
     }
 
@@ -174,7 +175,7 @@ impl Context {
         Some(count)
     }
 
-    /// Waits for `min` events, or until `timeout` has passed. Returns how many came.
+    /// Waits for `min` events or until `timeout` has passed. Returns the number of events.
     #[inline]
     pub(crate) fn wait(
         &self,

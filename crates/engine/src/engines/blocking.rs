@@ -7,8 +7,8 @@ use iogauge_core::{Completion, Errno, Nanos, Request};
 use crate::clock::Clock;
 use crate::engines::files::File;
 
-/// Makes the request in `slot` by `call`, which returns when it is done. `issued` is absent: no instant lies between
-/// submission and completion.
+/// Makes the request in `slot` with `call`, which blocks until it is done. `issued` is absent, since the submission
+/// ends with the completion.
 #[inline]
 pub(crate) fn complete(
     clock: Clock,
@@ -27,7 +27,7 @@ pub(crate) fn complete(
     }
 }
 
-/// Completions that did not come through the kernel's queue, until they are reaped.
+/// Completions that did not come through the kernel's queue and were not reaped yet.
 #[derive(Debug)]
 pub(crate) struct OutsideQueue {
     completions: VecDeque<Completion>,

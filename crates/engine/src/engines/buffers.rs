@@ -1,7 +1,7 @@
 //! The memory of one worker's requests: one aligned mapping, touched and filled before the run.
 //!
 //! Every slot has a place of its own, page-aligned. A worker that both reads and writes has two places a slot, so that
-//! it never writes back what it read: otherwise it would write zeroes to a drive full of zeroes.
+//! it never writes back data that it read, such as the zeroes of an empty drive.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -38,7 +38,7 @@ impl Layout {
             .data_sizes()
             .map(SizesPlan::largest_bytes)
             .max();
-        // At least one byte, so that trims have an address too.
+        // At least one page, so that trims have an address too.
         let stride = (largest.unwrap_or(1) as usize).next_multiple_of(PAGE);
         let places = if mixed { 2 * depth } else { depth };
         let bytes = stride * places;
@@ -66,7 +66,7 @@ pub(crate) struct Buffers {
     content: Content,
 }
 
-// SAFETY: the mapping is reached through this value alone, which owns it; nothing in it is tied to a thread.
+// SAFETY: this value owns the mapping and is the only way to it. Nothing in it is tied to a thread.
 unsafe impl Send for Buffers {}
 
 impl Buffers {
@@ -94,21 +94,21 @@ impl Buffers {
             if written {
                 content.fill(buffer);
             } else {
-                // Touches the pages: writes zeroes over zeroes that had no page yet.
+                // Touches the pages: writes zeroes, so that every address has a page.
                 buffer.fill(0);
             }
         }
         Ok(buffers)
     }
 
-    /// Returns the address of the request's bytes. The caller keeps `slot` and length within the plan.
+    /// Returns the address of the request's bytes. Its slot and length must be within the plan.
     #[inline]
     pub(crate) fn address(&self, request: &Request) -> *mut u8 {
-        // SAFETY: `place` is checked against the number of places there.
+        // SAFETY: `place` checks that the place lies inside the mapping.
         unsafe { self.base.as_ptr().add(self.place(request) * self.stride) }
     }
 
-    /// Returns which of [`Buffers::fixed`] holds the request's bytes.
+    /// Returns the index in [`Buffers::fixed`] of the piece that holds the request's bytes.
     #[inline]
     pub(crate) fn fixed_index(&self, request: &Request) -> u16 {
         if self.places <= self.places_per_fixed {
@@ -117,7 +117,7 @@ impl Buffers {
         (self.place(request) / self.places_per_fixed) as u16
     }
 
-    /// Returns all of the memory, in pieces that the kernel takes as fixed buffers.
+    /// Returns all of the memory, in pieces that the kernel can register as fixed buffers.
     pub(crate) fn fixed(&self) -> Vec<libc::iovec> {
         let piece = self.places_per_fixed * self.stride;
         (0..self.places * self.stride)
@@ -130,12 +130,12 @@ impl Buffers {
             .collect()
     }
 
-    /// Returns the bytes of the mapping.
+    /// Returns the size of the mapping.
     pub(crate) fn bytes(&self) -> u64 {
         self.mapped_bytes as u64
     }
 
-    /// Fills the buffer of a write, before its `start` is stamped. Other kinds need nothing.
+    /// Fills the buffer of a write, before its `start` is stamped. Does nothing for other kinds.
     #[inline]
     pub(crate) fn prepare(&mut self, request: &Request) {
         if request.kind != Kind::Write || self.content.before == Before::Nothing {
@@ -148,8 +148,8 @@ impl Buffers {
         }
     }
 
-    /// Gives the memory up without unmapping it, for requests that the kernel still holds. They would otherwise land in
-    /// whatever is mapped there next.
+    /// Keeps the memory mapped for ever, because the kernel still holds requests. They would otherwise write into the
+    /// next mapping at that address.
     pub(crate) fn leak(&mut self) {
         self.mapped_bytes = 0;
     }
@@ -169,12 +169,13 @@ impl Buffers {
         place
     }
 
-    /// Returns the content maker and one buffer's first `length` bytes.
+    /// Returns the content generator and the first `length` bytes of one buffer.
     #[inline]
     fn parts(&mut self, place: usize, length: usize) -> (&mut Content, &mut [u8]) {
         assert!(place < self.places && length <= self.stride);
-        // SAFETY: the place lies inside the mapping, which is initialised (by the kernel, to zero) and reached through
-        // `self` alone, here borrowed mutably. The kernel does not use it: the slot has no request in flight.
+        // SAFETY: the place lies inside the mapping, which the kernel initialised to zero and which is reached only
+        // through `self`, here borrowed mutably. The kernel does not use the place, since its slot has no request in
+        // flight.
         let buffer = unsafe {
             std::slice::from_raw_parts_mut(self.base.as_ptr().add(place * self.stride), length)
         };
@@ -185,7 +186,7 @@ impl Buffers {
 impl Drop for Buffers {
     fn drop(&mut self) {
         if self.mapped_bytes > 0 {
-            // SAFETY: this range was mapped by `map` and is given back once, here.
+            // SAFETY: `map` mapped this range, and it is unmapped once, here.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
         }
     }
@@ -217,8 +218,8 @@ fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
         return Ok(NonNull::new(start).expect("the kernel never maps at zero"));
     }
     let head = start.align_offset(HUGE_PAGE);
-    // SAFETY: `head` is below HUGE_PAGE, so [head, head + bytes) lies inside the mapping; what lies before and after
-    // it is returned, and nothing refers to that. madvise only advises; its failure changes nothing.
+    // SAFETY: `head` is below HUGE_PAGE, so [head, head + bytes) lies inside the mapping. Nothing refers to the rest,
+    // which is unmapped. madvise only advises; its failure changes nothing.
     unsafe {
         let base = start.add(head);
         if head > 0 {
@@ -297,7 +298,7 @@ mod tests {
 
     #[test]
     fn fixed_pieces_cover_everything_and_cut_no_place() {
-        // Addresses only: this much memory is mapped and never touched.
+        // The test needs addresses only, so this much memory is mapped and never touched.
         let buffers = buffers(0, 5, LARGEST_FIXED / 2);
         let pieces = buffers.fixed();
         assert_eq!(pieces.len(), 3);

@@ -1,12 +1,12 @@
-//! Makes what is written: random bytes of a chosen compressibility, repeated if the job wants duplicates.
+//! Generates the content of writes: random bytes of a chosen compressibility, repeated if the job wants duplicates.
 //!
-//! It is pure: it fills slices. Where the buffers lie and when they are filled is `buffers.rs`. The options mean what
-//! fio's HOWTO and code say: every 512 bytes end in the compressible share as zeroes, and a repeated write has the
-//! content of the last one that was not a repeat.
+//! It only fills slices; `buffers.rs` decides where the buffers lie and when they are filled. The options follow fio's
+//! HOWTO and code: the compressible share of every 512 bytes is zeroes at their end, and a repeated write has the
+//! content of the last write that was not a repeat.
 
 use iogauge_core::plan::BufferPlan;
 
-/// The unit in which content is made: the smallest sector that a drive may compress or deduplicate by itself.
+/// The unit of content, in bytes: the smallest sector that a drive may compress or deduplicate by itself.
 pub(crate) const SECTOR: usize = 512;
 
 /// What happens to a buffer before it is written.
@@ -16,11 +16,11 @@ pub(crate) enum Before {
     Nothing,
     /// A few bytes of every sector change.
     Scramble,
-    /// All of it is generated anew.
+    /// The entire content is generated anew.
     Refill,
 }
 
-/// Makes the contents of one worker's writes; the same seed makes the same contents.
+/// Generates the contents of one worker's writes, the same for the same seed.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) before: Before,
@@ -77,7 +77,7 @@ impl Content {
         }
     }
 
-    /// Changes 16 bytes of every sector, all in one of its cache lines, so that no sector is written twice alike.
+    /// Changes 16 bytes in one cache line of every sector, so that no content is written twice.
     #[inline]
     pub(crate) fn scramble(&mut self, buffer: &mut [u8], offset_bytes: u64) {
         let mut mark = self.draws.next();
@@ -108,11 +108,11 @@ impl SplitMix {
     }
 }
 
-/// How many generators run side by side: enough to fill vector registers, few enough to stay in them.
+/// How many generators run side by side: as many as fill the vector registers.
 const LANES: usize = 4;
 
-/// xoshiro256+ (Blackman and Vigna), four at once, so that the compiler turns it into vector code: a refill must
-/// not cost more than the write that follows. `rand_xoshiro` has one generator and a third of the speed.
+/// xoshiro256+ (Blackman and Vigna), four at once, so that the compiler makes vector code of it: a refill must not cost
+/// more than the write that follows. `rand_xoshiro` runs one generator, at a third of the speed.
 struct Random {
     state: [[u64; LANES]; 4],
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_come_at_the_asked_rate() {
+    fn repeats_follow_dedupe_percent() {
         for percent in [0.0, 30.0, 100.0] {
             let mut content = Content::new(
                 &BufferPlan {

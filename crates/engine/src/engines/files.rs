@@ -1,7 +1,7 @@
-//! A worker's own descriptors, and what it does to a file without a buffer.
+//! A worker's own descriptors, and the requests that need no buffer: trims and syncs.
 //!
 //! The safety check opened and cleared the descriptors in the plan. Each worker opens the same file again through
-//! `/proc/self/fd`, with its own flags: no path is looked up twice, and nothing else can have taken the file's place.
+//! `/proc/self/fd`, with its own flags. No path is looked up again, so it is certainly the file that was checked.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -53,8 +53,8 @@ impl File {
         File::reopen(file, flags, access)
     }
 
-    /// Opens the file for direct reads only, to probe it. A device that was open for writing would make the system look
-    /// for a filesystem on it when it is closed.
+    /// Opens the file for direct reads only, to probe it. Closing a device that was open for writing would make the
+    /// system probe it for a filesystem.
     pub(crate) fn open_to_probe(file: &FilePlan) -> Result<File, Error> {
         let flags = libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC;
         File::reopen(file, flags, "direct reading")
@@ -76,7 +76,7 @@ impl File {
                 },
             });
         }
-        // SAFETY: `fd` was just opened and belongs to nobody else.
+        // SAFETY: `fd` was just opened, and nothing else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(File {
             fd,
@@ -84,8 +84,8 @@ impl File {
         })
     }
 
-    /// Whether it supports direct I/O that does not block; without that, io_uring leaves every request to a kernel
-    /// thread. It reads one byte, which direct I/O refuses as misaligned if it supports this.
+    /// Whether it supports non-blocking direct I/O. Without that, io_uring passes every request to a kernel thread. It
+    /// tries to read one byte with RWF_NOWAIT: a file that supports that flag refuses the read as misaligned.
     pub(crate) fn takes_nonblocking(&self) -> bool {
         let mut byte = 0u8;
         let vector = libc::iovec {
@@ -149,8 +149,8 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 /// The flags of a hole punch: the file keeps its size.
 pub(crate) const PUNCH: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
-/// Writes back and drops what the page cache holds of the worker's regions, so that its reads reach the target. Some
-/// pages cannot be dropped (memory-backed filesystems); the warning about the page cache is for them.
+/// Writes back and drops the cached pages of the worker's regions, so that its reads reach the target. Pages of
+/// memory-backed filesystems cannot be dropped; the warning about the page cache covers that case.
 pub(crate) fn invalidate(plan: &WorkerPlan) {
     for file in plan.files.iter().filter(|file| file.fd >= 0) {
         let (offset, length) = (file.region_offset_bytes as i64, file.region_bytes as i64);

@@ -1,6 +1,6 @@
 //! The engines: how requests reach a target and come back.
 //!
-//! An engine is one small struct behind [`Engine`]. [`open`] makes the one that a plan names.
+//! An engine is one small struct behind [`Engine`]. [`open`] creates the one that a plan names.
 
 mod aio;
 mod aio_context;
@@ -23,16 +23,17 @@ use iogauge_core::{Completion, Nanos, Request};
 
 use crate::error::Error;
 
-/// A way to the target. It owns the clock and the buffers, and fills a buffer before it stamps `start`.
+/// Moves requests to a target and collects their completions. It owns the clock and the buffers, and fills a buffer
+/// before it stamps `start`.
 ///
 /// The contract, common to all engines:
 /// - The constructor allocates, touches and registers everything. Nothing allocates later.
 /// - `submit` takes a prefix of `requests` and returns how many; at least one, unless it returns an error. A request
 ///   that the kernel refuses is not an error of `submit`: it completes with its errno at the next `reap`.
 /// - `reap` appends completions (at most the plan's `reap_batch`) and returns once there are `min` of them, at `until`,
-///   or when a signal interrupts it, whichever comes first. With `min == 0` and `until == None` it only looks. It meets
-///   `until` as closely as waiting allows, never early by more than the clock's resolution. If `until` is past, it only
-///   looks.
+///   or when a signal interrupts it, whichever comes first. With `min == 0` and `until == None`, or with `until` in the
+///   past, it does not wait. It meets `until` as closely as waiting allows, and is never early by more than the clock's
+///   resolution.
 /// - One `start` and one `issued` stamp serve all requests of a submission call; one `done` stamp serves all
 ///   completions taken from the ring at once.
 pub trait Engine {
@@ -40,7 +41,7 @@ pub trait Engine {
     const BLOCKS: bool;
     /// Returns the current instant of the run's clock.
     fn now(&self) -> Nanos;
-    /// Returns the last instant that `submit` stamped: as good as `now` right after it, and free.
+    /// Returns the last instant that `submit` stamped. Right after `submit` it serves as `now` and costs nothing.
     fn stamped(&self) -> Nanos;
     /// Submits requests to the kernel.
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error>;

@@ -1,6 +1,6 @@
-//! null: completes every request at the next look. It measures iogauge itself.
+//! The null engine: completes every request at the next reap. It measures iogauge itself.
 //!
-//! It takes its stamps where a real engine would, and touches no file and no buffer.
+//! It stamps where a real engine would, and touches no file or buffer.
 
 use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Kind, Nanos, Request};
@@ -17,7 +17,7 @@ pub struct Null {
     waiter: Waiter,
     reap_limit: usize,
     submit_limit: usize,
-    /// Whether submitting ends at an instant of its own: as in fio, only with a queue.
+    /// Whether the end of a submission is stamped: as in fio, only with a queue.
     stamps_issue: bool,
     /// Requests in flight, the oldest first; `done` is not stamped yet.
     in_flight: Vec<Completion>,

@@ -23,12 +23,12 @@ pub trait UseEngine {
 
 /// Opens the plan's engine and hands it to `user`.
 ///
-/// Call it on the worker's own thread, after pinning: it touches memory there and sharpens that thread's timer, and an
+/// Call it on the worker's own thread, after pinning: it touches the thread's memory and sharpens its timer, and an
 /// io_uring belongs to the thread that creates it.
 ///
 /// # Errors
-/// What [`crate::engines::probe::check`] returns, and what only a try can show: memory, limits, flags that the
-/// filesystem refuses.
+/// The errors of [`crate::engines::probe::check`], and those that occur only when an engine is opened: memory, limits,
+/// flags that the filesystem refuses.
 pub fn open<U: UseEngine>(
     plan: &WorkerPlan,
     clock: Clock,

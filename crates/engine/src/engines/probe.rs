@@ -1,7 +1,8 @@
-//! Checks before a run what the kernel and the device allow: errors with their remedy, and warnings.
+//! Checks before a run what the kernel and the device allow. Returns errors with their remedy, and warnings.
 //!
-//! It changes nothing: it reads the plan, the descriptors in it, /proc and /sys, and opens files for reading only. What
-//! only a try can show, [`crate::engines::open`] reports. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
+//! It changes nothing: it reads the plan, the descriptors in it, /proc and /sys, and opens files for reading only.
+//! Errors that occur only when an engine is opened come from [`crate::engines::open`]. Source: fio 3.33's checks of a
+//! job; proc(5), sysfs(5).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -15,7 +16,7 @@ use crate::engines::files::File;
 use crate::engines::ring_setup;
 use crate::error::Error;
 
-/// A warning that a run will mean less than it seems to. `code` is one of the schema's `Code`.
+/// A warning that a run will not do all that its job says. `code` is one of the schema's `Code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// The schema's code.
@@ -26,11 +27,12 @@ pub struct Note {
     pub hint: String,
 }
 
-/// Checks that the engine of `plan` can do what the plan asks of it. Returns what it will do differently.
+/// Checks that the engine of `plan` can do what the plan says. Returns a warning for each thing that it will do
+/// differently.
 ///
 /// # Errors
-/// If a run can only fail: no io_uring, no libaio requests left, sizes that direct I/O refuses, polling without direct
-/// I/O, writes to a read-only file.
+/// If a run would certainly fail: no io_uring, no libaio requests left, sizes that direct I/O refuses, polling without
+/// direct I/O, writes to a read-only file.
 pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
     let mut notes = Vec::new();
     if plan.engine.kind == EngineKind::Null {
@@ -57,7 +59,7 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
     Ok(notes)
 }
 
-/// Whether an io_uring of this plan polls: the plan asks for it, and the queues of all its devices can.
+/// Whether an io_uring of this plan polls: the plan has hipri, and the queues of all its devices support polling.
 pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
     if !plan.engine.hipri || plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
@@ -70,12 +72,12 @@ pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
 
 /// Whether io-wq threads execute some requests of `plan`, because io_uring cannot start them without blocking.
 ///
-/// The kernel makes these threads as children of the submitting one, and they may run only where that one may: a pinned
-/// worker shares its CPU with all of them. For direct I/O, a trial read shows it. Buffered I/O goes to these threads
-/// wherever the page cache would block; syncs and holes punched into files always do.
+/// These threads may run only on the CPUs of the submitting thread, so a pinned worker shares its CPU with all of them.
+/// For direct I/O, a trial read shows whether they are used. Buffered I/O goes to them if the page cache would block;
+/// syncs and hole punching always do.
 ///
 /// # Errors
-/// If a file cannot be opened as the plan has it.
+/// If a file cannot be opened with the plan's flags.
 pub fn handed_over(plan: &WorkerPlan) -> Result<bool, Error> {
     if plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
@@ -129,7 +131,7 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
                 .find(|file| !can_poll(file))
                 .map_or("", |file| &file.path);
             note(
-                format!("{file}: its device has no polled queues, so that hipri has no effect"),
+                format!("{file}: its device has no polled queues, so hipri has no effect"),
                 "NVMe: load the driver with nvme.poll_queues=N, N at least the number of workers; virtio-blk: poll_queues",
             )
         }
@@ -140,7 +142,7 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
         EngineKind::Pvsync2 => None,
         _ => note(
             format!(
-                "{:?} cannot poll for completions, so that hipri has no effect",
+                "{:?} cannot poll for completions, so hipri has no effect",
                 plan.engine.kind
             )
             .to_lowercase(),
@@ -149,8 +151,7 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     })
 }
 
-/// Warns of trims that stop the thread until they are done, although the job expects them to be in flight beside
-/// others.
+/// Warns of trims that block the thread, although the job has a queue depth above one.
 fn trim_note(plan: &WorkerPlan) -> Option<Note> {
     let blocks = match plan.engine.kind {
         EngineKind::Libaio => true,
@@ -162,13 +163,13 @@ fn trim_note(plan: &WorkerPlan) -> Option<Note> {
     };
     (plan.pattern.rw.trims() && plan.iodepth > 1 && blocks).then(|| Note {
         code: "engine_fallback",
-        message: "trims run one at a time here, and hold up the requests behind them".into(),
+        message: "trims run one at a time here and delay the requests behind them".into(),
         hint: "use ioengine=io_uring without hipri, on Linux 6.12 or later for block devices; or put trims in a job of their own"
             .into(),
     })
 }
 
-/// Warns of devices that always block on I/O: io_uring's latencies then include a change of threads.
+/// Warns of devices that always block on I/O. io_uring's latencies then include a switch to another thread.
 fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     if plan.engine.kind != EngineKind::IoUring || !plan.engine.direct {
         return Ok(None);
@@ -176,14 +177,15 @@ fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     Ok(blocking_file(plan)?.map(|file| Note {
         code: "engine_fallback",
         message: format!(
-            "{}: its driver has no non-blocking I/O, so that io_uring hands every request to a kernel thread",
+            "{}: its driver has no non-blocking I/O, so io_uring hands every request to a kernel thread",
             file.path
         ),
         hint: "use ioengine=pvsync2 with more jobs to measure the device itself".into(),
     }))
 }
 
-/// Checks sizes and offsets against what direct I/O on this file needs. Refuses nothing if that is unknown.
+/// Checks that sizes and offsets are aligned as direct I/O on this file requires. If the requirement is unknown,
+/// accepts all.
 fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
     let Some(align_bytes) = direct_alignment(file) else {
         return Ok(());
@@ -218,14 +220,14 @@ fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the sizes that occur: those of the split, or the smallest, of which a range draws multiples.
+/// Returns the sizes that must be aligned: those of the split, or the smallest size, since a range draws multiples of
+/// it.
 fn used_sizes(sizes: &SizesPlan) -> impl Iterator<Item = u32> {
     let split = sizes.split.iter().map(|share| share.size_bytes);
     split.chain(sizes.split.is_empty().then_some(sizes.minimum_bytes))
 }
 
-/// Returns what offsets and lengths of direct I/O must be multiples of: by statx (Linux 6.1), or the device's sector
-/// size.
+/// Returns the alignment of direct I/O in bytes, by statx (Linux 6.1) or else the device's sector size.
 fn direct_alignment(file: &FilePlan) -> Option<u64> {
     // SAFETY: statx is plain numbers, for which zero is a value.
     let mut facts: libc::statx = unsafe { mem::zeroed() };
@@ -280,7 +282,7 @@ fn device(file: &FilePlan) -> io::Result<(u32, u32)> {
     Ok((libc::major(number), libc::minor(number)))
 }
 
-/// Checks that the machine has libaio requests left: they are counted machine-wide.
+/// Checks that enough libaio requests are left. Their limit is machine-wide.
 pub(crate) fn enough_aio(needed: u64) -> Result<(), Error> {
     let number = |name: &str| -> Option<u64> {
         std::fs::read_to_string(format!("/proc/sys/fs/{name}"))
@@ -299,7 +301,7 @@ pub(crate) fn enough_aio(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Returns the running kernel, major and minor; (0, 0) if it does not say.
+/// Returns the running kernel's version, major and minor; (0, 0) if it is unknown.
 fn kernel() -> (u32, u32) {
     parse_release(&std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default())
         .unwrap_or_default()

@@ -1,8 +1,8 @@
 //! One io_uring, entered by one system call.
 //!
-//! The `io-uring` crate maps the rings and knows the kernel's numbers. Entering is our own, because the crate remembers
-//! a registered ring descriptor only as long as one borrow of its submitter lasts. `ring_setup.rs` chooses the ring's
-//! flags; `uring.rs` decides what is submitted and what its completion means.
+//! The `io-uring` crate maps the rings and knows the kernel's numbers. This file makes the call `io_uring_enter`
+//! itself, because the crate forgets a registered ring descriptor with each borrow of its submitter. `ring_setup.rs`
+//! chooses the ring's flags; `uring.rs` decides what is submitted and what its completion means.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -67,8 +67,8 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Registers the ring's descriptor, so that the kernel does not look it up in every call. Older kernels work
-    /// without.
+    /// Registers the ring's descriptor, so that the kernel does not look it up in every call. On older kernels it does
+    /// nothing.
     fn register_own_descriptor(&mut self) {
         let mut update = RingFd {
             offset: u32::MAX,
@@ -93,7 +93,7 @@ impl Ring {
 
     /// Registers the buffers, so that the kernel does not look their pages up for every request.
     pub(crate) fn register_buffers(&self, buffers: &Buffers) -> Result<(), Error> {
-        // SAFETY: the pages are held by the kernel itself from here on, and stay mapped as long as requests use them.
+        // SAFETY: the kernel itself holds the pages from here on, and they stay mapped as long as requests use them.
         let outcome = unsafe { self.ring.submitter().register_buffers(&buffers.fixed()) };
         outcome.map_err(|cause| match cause.raw_os_error() {
             Some(libc::ENOMEM) => {
@@ -120,8 +120,8 @@ impl Ring {
         })
     }
 
-    /// Finds out how the ring can trim `file`. It tries the discard command with no length, which a kernel that knows
-    /// the command calls invalid.
+    /// Determines how the ring can trim `file`, by a discard command of length 0: a kernel that knows the command
+    /// refuses it as invalid.
     pub(crate) fn how_to_trim(&mut self, file: &File, template: &Template) -> Result<Trim, Error> {
         let (way, operation) = if file.is_block_device() {
             (Trim::Command, opcode::UringCmd16::CODE)
@@ -166,7 +166,7 @@ impl Ring {
         self.ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(operation)
     }
 
-    /// Returns the completions that are there.
+    /// Returns the completion queue.
     #[inline(always)]
     pub(crate) fn completions(&mut self) -> cqueue::CompletionQueue<'_> {
         self.ring.completion()
@@ -188,8 +188,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits and collects what completed meanwhile in one call, without waiting. Returns how many the kernel took, or
-    /// its errno.
+    /// Submits `count` entries and collects completions in one call, without waiting. Returns how many entries the
+    /// kernel took, or its errno.
     #[inline(always)]
     pub(crate) fn submit(&self, count: u32) -> Result<u32, i32> {
         self.enter(count, 0, EnterFlags::GETEVENTS)
@@ -209,7 +209,8 @@ impl Ring {
             timespec: (&raw const length).expose_provenance() as u64,
         };
         let flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
-        // SAFETY: `argument` and the timespec that it points to live until the call returns, and are what EXT_ARG says.
+        // SAFETY: `argument` and the timespec that it points to live until the call returns, and have the layout of
+        // EXT_ARG.
         let result = unsafe {
             enter(
                 self.fd,
@@ -243,7 +244,8 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// Unregisters the descriptor, which would keep the ring and the pages of its buffers as long as the thread lives.
+    /// Unregisters the descriptor. Otherwise the ring and the pages of its buffers would be kept as long as the thread
+    /// lives.
     fn drop(&mut self) {
         if self.base_flags == 0 {
             return;
@@ -268,7 +270,7 @@ impl Drop for Ring {
 }
 
 /// # Safety
-/// `argument` must be null, or what `flags` say, for the whole call. Queued entries must be valid.
+/// Until the call returns, `argument` must be null or point at what `flags` say. Queued entries must be valid.
 #[inline(always)]
 unsafe fn enter(
     fd: i32,
@@ -278,7 +280,7 @@ unsafe fn enter(
     argument: *const libc::c_void,
     size: usize,
 ) -> Result<u32, i32> {
-    // SAFETY: as this function demands; a wrong descriptor would be refused by the kernel.
+    // SAFETY: the caller keeps this function's contract; the kernel refuses a wrong descriptor.
     let result = unsafe { call(fd, submit, min, flags, argument, size) };
     if result >= 0 {
         Ok(result as u32)
@@ -287,8 +289,8 @@ unsafe fn enter(
     }
 }
 
-/// Makes the system call without the C library: the way back from the kernel leads through cold caches, and every line
-/// of code on it costs time. Returns the kernel's own result, a negative errno if it failed.
+/// Makes the system call without the C library: after the kernel's work the caches are cold, and every line of code
+/// costs time. Returns the kernel's own result, a negative errno if it failed.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn call(
@@ -301,7 +303,7 @@ unsafe fn call(
 ) -> isize {
     let result: isize;
     // SAFETY: the x86-64 convention: number in rax, arguments in rdi, rsi, rdx, r10, r8, r9, result in rax; the kernel
-    // overwrites rcx and r11. What the call does to memory is `enter`'s to allow.
+    // overwrites rcx and r11. The contract of `enter` covers the memory that the call accesses.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -331,7 +333,7 @@ unsafe fn call(
     argument: *const libc::c_void,
     size: usize,
 ) -> isize {
-    // SAFETY: as `enter` demands.
+    // SAFETY: the caller keeps the contract of `enter`.
     let result = unsafe {
         libc::syscall(
             libc::SYS_io_uring_enter,
@@ -349,7 +351,7 @@ unsafe fn call(
     }
 }
 
-/// The error of an `io_uring_enter` that failed for good.
+/// Returns the error of an `io_uring_enter` that is not tried again.
 pub(crate) fn enter_failed(errno: i32) -> Error {
     Error::Call {
         call: "io_uring_enter",

@@ -1,4 +1,4 @@
-//! Creates an io_uring with the best that the kernel offers, and explains why it cannot.
+//! Creates an io_uring with the best features that the kernel has, or explains why there is none.
 //!
 //! Source: the kernel's io_uring_setup(2).
 
@@ -9,7 +9,8 @@ use iogauge_core::plan::EnginePlan;
 
 use crate::error::Error;
 
-/// How the ring is used. With neither field set, completions come by interrupts and requests go by calls.
+/// How the ring is used. With neither field set, requests are submitted by system calls and completions come by
+/// interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// Completions are polled for (`IORING_SETUP_IOPOLL`).
@@ -28,8 +29,8 @@ impl Mode {
 /// How long the kernel's submission thread polls before it sleeps.
 const KERNEL_THREAD_IDLE_MS: u32 = 1_000;
 
-/// Tries the best set-up first, then those that older kernels understand: no array of indices (6.6), deferred work run
-/// by this thread alone (6.1), work run without interrupting it (5.19), nothing special.
+/// Tries the best set-up first, then those of older kernels: no array of indices (6.6), deferred work run by this
+/// thread alone (6.1), work run without interrupting it (5.19), no flags.
 ///
 /// With `IORING_SETUP_DEFER_TASKRUN`, completions are posted only when this thread calls `io_uring_enter`: interrupts cost
 /// it little, and one wake-up serves many. It is best even where io-wq threads execute the requests on this thread's CPU

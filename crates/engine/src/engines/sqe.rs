@@ -1,7 +1,7 @@
 //! A request as io_uring takes it: one 64-byte submission queue entry.
 //!
 //! The `io-uring` crate builds entries one opcode at a time. Here a request is a template of its file and kind with
-//! four fields set. `ring.rs` brings entries to the kernel.
+//! four fields set. `ring.rs` passes entries to the kernel.
 #![allow(unsafe_code)]
 
 use io_uring::{opcode, squeue};
@@ -38,7 +38,7 @@ impl Sqe {
     /// Converts it to the crate's entry.
     #[inline(always)]
     pub(crate) fn into_entry(self) -> squeue::Entry {
-        // SAFETY: both are the kernel's 64 bytes, with equal alignment (asserted above), and take any bits.
+        // SAFETY: both types are the kernel's 64 bytes, have equal alignment (asserted above), and allow any bits.
         unsafe { std::mem::transmute::<Sqe, squeue::Entry>(self) }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) enum Trim {
     Command,
     /// `IORING_OP_FALLOCATE`, for files.
     Punch,
-    /// By the thread, not by the ring.
+    /// The thread makes the trim, not the ring.
     Blocking,
 }
 
@@ -60,12 +60,12 @@ pub(crate) struct Template {
     read: Sqe,
     write: Sqe,
     pub(crate) trim: Trim,
-    /// `ASYNC` for discards of a device that always blocks on I/O: the kernel hands its reads and writes to a worker
-    /// thread by itself, but fails its discards.
+    /// `ASYNC` for discards of a device that always blocks on I/O: the kernel itself hands reads and writes of such a
+    /// device to a worker thread, but fails its discards.
     discard_flags: u8,
 }
 
-/// How a file is reached.
+/// How requests name a file and its buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     /// Whether its descriptor is an index among the registered files.

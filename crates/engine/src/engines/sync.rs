@@ -1,7 +1,7 @@
 //! psync and pvsync2: the thread makes one request at a time.
 //!
-//! A submission is the entire request. No instant lies between submission and completion: `issued` is absent, slat does
-//! not exist and clat is lat, as in fio.
+//! A submission ends with the request's completion. `issued` is therefore absent, there is no slat, and clat is lat, as
+//! in fio.
 //!
 //! pvsync2's `hipri` passes `RWF_HIPRI`, which no longer polls since Linux 5.19; the probe warns of it.
 //! Source: preadv2(2); fio 3.33's engines/sync.c.
@@ -113,15 +113,15 @@ impl Engine for Sync {
     }
 }
 
-/// Reads or writes. Tries again if a signal comes before the first byte.
+/// Reads or writes. Repeats the call if a signal comes before the first byte.
 #[inline]
 fn move_bytes(call: Call, fd: RawFd, request: &Request, address: *mut u8) -> Result<u32, Errno> {
     let length = request.length_bytes as usize;
     let offset = request.offset_bytes as i64;
     let buffer = address.cast::<libc::c_void>();
     loop {
-        // SAFETY: `address` is the slot's own buffer, at least `length` long and valid as long as the engine; nothing
-        // else uses it while the call lasts. The iovec lives for the call that reads it.
+        // SAFETY: `address` is the slot's own buffer, at least `length` long and valid as long as the engine. Nothing
+        // else uses it during the call. The iovec outlives the call.
         let moved = unsafe {
             match (call, request.kind) {
                 (Call::Plain, Kind::Read) => libc::pread64(fd, buffer, length, offset),

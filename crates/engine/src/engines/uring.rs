@@ -1,15 +1,15 @@
 //! The io_uring engine: fixed buffers, registered files and ring, batches, SQPOLL and IOPOLL.
 //!
-//! One `io_uring_enter` submits a batch and, with `GETEVENTS`, collects what has completed by then; a reap that finds
-//! its completions there makes no call. One call that submits and *waits* would save another call if nothing is done
-//! yet, but would make slat meaningless: it would return only after the device did.
+//! One `io_uring_enter` submits a batch and, with `GETEVENTS`, collects the completions so far; a reap that finds
+//! enough of them makes no call. A single call that submits and *waits* would save a second call if nothing has
+//! completed yet, but would make slat meaningless: it would return only after the device.
 //!
 //! - Under SQPOLL no call is made to submit: `issued` is absent. Waiting spins for a while before it sleeps.
-//! - Under IOPOLL waiting is polling, and `until` more than a millisecond away cannot interrupt it.
-//! - The thread itself does what the ring cannot, one request at a time: trims if the kernel has no command for them or
-//!   polls, and syncs if it polls.
-//! - Requests that never return do not keep [`Uring`] from being dropped; their buffers then stay mapped. The
-//!   *thread's* end waits for them: the kernel cancels a thread's requests and waits until it has.
+//! - Under IOPOLL waiting is polling, and an `until` more than a millisecond away cannot interrupt it.
+//! - The thread itself makes the requests that the ring cannot take, one at a time: trims if the kernel has no
+//!   command for them or polls, and syncs if it polls.
+//! - [`Uring`] can be dropped while requests are in flight; their buffers then stay mapped. The end of the *thread*
+//!   waits for them: the kernel cancels a thread's requests and waits until that is done.
 //!
 //! Source: the kernel's io_uring_enter(2); fio 3.33's engines/io_uring.c.
 #![allow(unsafe_code)]
@@ -29,7 +29,7 @@ use crate::engines::sqe::{Access, Template, Trim};
 use crate::error::Error;
 use crate::wait::Waiter;
 
-/// What a completion needs to know of its request.
+/// The facts about a request that its completion needs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     start: Nanos,
@@ -40,7 +40,7 @@ struct Slot {
 
 /// When a reap began to wait.
 struct Waiting {
-    /// When the submission right before it was; 0: none, or too long ago.
+    /// When the last submission was; 0 if there was none, or too long ago.
     submitted: Nanos,
     /// When it first waited; 0: not yet.
     began: Nanos,
@@ -57,7 +57,7 @@ pub struct Uring {
     slots: Box<[Slot]>,
     /// Requests in flight in the kernel.
     in_flight: u32,
-    /// Requests that this thread makes.
+    /// Completions of requests that this thread makes.
     outside: OutsideQueue,
     templates: Vec<Template>,
     submit_limit: usize,
@@ -66,17 +66,17 @@ pub struct Uring {
     files: Vec<File>,
 }
 
-/// From this far ahead of `until` on, polled completions are waited for inside the kernel.
+/// If `until` is at least this far away, a wait for polled completions polls inside the kernel.
 const POLL_IN_KERNEL: Nanos = 1_000_000;
 
-/// A wait this long only serves to look up now and then.
+/// A wait this long only serves to check for orders now and then.
 const LONG_WAIT: Nanos = 50_000_000;
 
 /// How long a wait under SQPOLL spins before it sleeps.
 const SPIN_BEFORE_SLEEP: Nanos = 1_000_000;
 
 impl Uring {
-    /// Creates the engine of `plan`, on the calling thread, which must be the one that uses it.
+    /// Creates the engine of `plan` for the calling thread. No other thread may use it.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Uring, Error> {
         let engine = &plan.engine;
         let files = files::open_all(plan)?;
@@ -89,7 +89,8 @@ impl Uring {
         if engine.fixedbufs {
             ring.register_buffers(&buffers)?;
         }
-        // The kernel's thread does not need our descriptor table, and cannot use it before Linux 5.11.
+        // With registered files, the kernel's thread does not need our descriptor table, which it cannot use before
+        // Linux 5.11.
         let registered = engine.registerfiles || mode.kernel_thread;
         if registered {
             ring.register_files(&files)?;
@@ -152,15 +153,15 @@ impl Uring {
         }
     }
 
-    /// Submits the rest after the kernel took too few: it lacks memory, was interrupted, or (before Linux 5.18) stopped
-    /// at a request that it refused, whose completion says so.
+    /// Submits the rest after the kernel took too few entries: it lacked memory, was interrupted, or (before Linux
+    /// 5.18) stopped at a request that it refused. The completion of a refused request has its errno.
     #[cold]
     fn hand_over_rest(&mut self, mut count: u32, mut errno: Option<i32>) -> Result<(), Error> {
         let mut fruitless = 0;
         while count > 0 {
             match errno {
                 None | Some(libc::EINTR) => {}
-                // A request of ours that completes frees what it held.
+                // Wait for a request in flight: its completion frees memory.
                 Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) if fruitless < 1000 => {
                     fruitless += 1;
                     if self.in_flight > 0 && self.ring.completions().is_empty() {
@@ -183,7 +184,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Takes the completions that are there, at most `limit`.
+    /// Takes at most `limit` completions from the ring.
     #[inline(always)]
     fn take(&mut self, limit: usize, done: &mut Vec<Completion>) -> usize {
         let queue = self.ring.completions();
@@ -193,7 +194,7 @@ impl Uring {
         }
         let stamp = self.clock.now();
         let slots = &self.slots;
-        // A plain loop: `extend` would be a separate call, and check the capacity for each completion.
+        // A plain loop, because `extend` would be a separate call that checks the capacity for each completion.
         for entry in queue.take(count) {
             let slot = entry.user_data() as u32;
             let Slot {
@@ -217,10 +218,10 @@ impl Uring {
         count
     }
 
-    /// Waits until `min` completions are in the ring, at most until `until`. Returns whether to look again.
+    /// Waits until `min` completions are in the ring or until `until`. Returns whether to look again.
     #[inline]
     fn wait(&mut self, min: u32, until: Option<Nanos>, since: &mut Waiting) -> Result<bool, Error> {
-        // In a long wait, the time since the submission just made is too short to matter.
+        // In a long wait, the time since the last submission is too short to matter.
         let submitted = std::mem::take(&mut since.submitted);
         let long = until.is_none_or(|until| until > submitted + LONG_WAIT);
         let now = if submitted > 0 && long {
@@ -295,7 +296,7 @@ impl Engine for Uring {
             self.stamp = self.outside.make(self.clock, file, request);
             return Ok(1);
         }
-        // One pass over the requests: they and their entries are cold after the kernel's work.
+        // One pass over the requests, since they and their entries are cold in the caches after the kernel's work.
         let mut count = 0;
         let mut queue = self.ring.submission();
         for request in requests {
@@ -305,8 +306,8 @@ impl Engine for Uring {
             }
             self.buffers.prepare(request);
             let entry = template.entry(request, &self.buffers);
-            // SAFETY: buffer and descriptor belong to this engine and stay until the completion, or, if that never
-            // comes, for good (see `drop`).
+            // SAFETY: buffer and descriptor belong to this engine. It keeps them until the completion, or for ever if
+            // that never comes (see `drop`).
             unsafe { queue.push(&entry.into_entry()) }.expect("no more requests than room");
             count += 1;
         }
@@ -358,7 +359,8 @@ impl Engine for Uring {
         while taken < want && self.wait((want - taken) as u32, until, &mut since)? {
             taken += self.take(self.reap_limit - taken, done);
         }
-        // Look once more: at `until`, after a signal, or for the first time. Polling needs a call to find anything.
+        // Look once more: at `until`, after a signal, or for the first time. Under polling, only a call finds
+        // completions.
         if taken < want.max(1) && self.in_flight > 0 {
             if self.ring.mode.polls_by_call() || self.ring.has_deferred_work() {
                 let _ = self.ring.wait(0, None);
@@ -369,7 +371,7 @@ impl Engine for Uring {
     }
 }
 
-/// Whether this thread has to make the request itself.
+/// Whether this thread must make the request itself.
 #[inline(always)]
 fn blocks(template: &Template, polls: bool, request: &Request) -> bool {
     match request.kind {

@@ -1,8 +1,8 @@
-//! A memory barrier that costs its frequent side nothing and its rare side a system call.
+//! An asymmetric memory barrier: free for its frequent side, a system call for its rare side.
 //!
-//! Two threads that each write one flag and then read the other's need a full barrier in between. If one of them does
-//! so in every round of its loop and the other once a run, the kernel can insert the first one's barrier when the
-//! second asks for it (membarrier, Linux 4.14). Source: membarrier(2).
+//! Two threads that each write one flag and then read the other's need a full barrier in between. If one thread does so
+//! in every round of its loop and the other once a run, the kernel can insert the first one's barrier when the second
+//! calls membarrier (Linux 4.14). Source: membarrier(2).
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -26,7 +26,7 @@ pub struct Light {
 }
 
 impl Light {
-    /// Asks the kernel once a process whether it helps.
+    /// Returns the barrier. Once a process, registers it with the kernel and notes whether the kernel supports it.
     pub fn get() -> Light {
         static REGISTERED: OnceLock<bool> = OnceLock::new();
         Light {
@@ -34,7 +34,7 @@ impl Light {
         }
     }
 
-    /// Call it between the write of the own flag and the read of the other's.
+    /// Makes the frequent side's half of the barrier, between the write of its own flag and the read of the other's.
     #[inline(always)]
     pub fn pass(self) {
         if self.kernel_helps {
@@ -44,11 +44,11 @@ impl Light {
         }
     }
 
-    /// Makes the rare side's half of the barrier.
+    /// Makes the rare side's half of the barrier, at the same place.
     pub fn heavy(self) {
         fence(Ordering::SeqCst);
         if self.kernel_helps {
-            // A registered process is never refused.
+            // The kernel never refuses a registered process.
             let done = membarrier(PRIVATE_EXPEDITED);
             debug_assert!(done, "membarrier failed");
         }

@@ -1,4 +1,4 @@
-//! Passes events from a run to its poller, and the order to stop back.
+//! Passes events from a run to its poller, and the order to stop in the other direction.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use iogauge_core::results::{Interval, RunResult};
 use crate::clock::ClockFacts;
 use crate::error::Error;
 
-/// How many intervals may wait for the poller. Beyond that the collector leaves slices with their workers.
+/// How many events may wait for the poller. With more, the collector leaves slices with their workers.
 const MOST_EVENTS: usize = 4096;
 
 /// What happens during a run.
@@ -65,8 +65,8 @@ impl Events {
 /// Whether a run must end early.
 #[derive(Debug, Default)]
 pub(crate) struct StopFlags {
-    /// Issue nothing more; wait for what is in flight.
+    /// Issue no further request, but wait for those in flight.
     pub(crate) stop: Arc<AtomicBool>,
-    /// Do not wait for what is in flight either.
+    /// Do not wait for requests in flight either.
     pub(crate) give_up: AtomicBool,
 }

@@ -1,6 +1,6 @@
-//! Passes slices, pieces of the request log and signals between a worker's thread and the collecting ones.
+//! Passes slices, pieces of the request log and signals between a worker's thread and the threads that collect them.
 //!
-//! Every queue is bounded and created before the run. A thread on the I/O path never blocks.
+//! Every queue is bounded and created before the run, so a worker's thread never blocks on one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl<T> Clone for Exchange<T> {
 }
 
 impl<T> Exchange<T> {
-    /// Creates queues with these empty parts, beside the one in use.
+    /// Creates queues with these empty parts. The worker has one more part in use.
     pub fn new(parts: impl ExactSizeIterator<Item = T>) -> Self {
         let count = parts.len();
         let empty = ArrayQueue::new(count.max(1));
@@ -41,7 +41,7 @@ impl<T> Exchange<T> {
         }
     }
 
-    /// The worker's side: exchanges a full part for an empty one. Returns whether there was one.
+    /// The worker's side: exchanges a full part for an empty one. Returns false if there is no empty one.
     pub(crate) fn exchange(&self, part: &mut T) -> bool {
         let Some(empty) = self.empty.pop() else {
             return false;
@@ -99,12 +99,12 @@ impl SliceSource for Slices {
 /// Orders to a worker's thread, and its progress while it runs.
 #[derive(Debug, Default)]
 pub struct Signals {
-    /// Issue nothing more.
+    /// Issue no further request.
     pub stop: AtomicBool,
-    /// The same order, for all workers of the run. A worker reads it itself: thousands of busy threads can keep the
-    /// collecting thread, which would set `stop`, from the CPU for minutes.
+    /// The same order, for all workers of the run. A worker reads it itself, because thousands of busy threads can
+    /// starve the collecting thread, which would set `stop`, for minutes.
     pub stop_run: Arc<AtomicBool>,
-    /// Leave requests in flight behind.
+    /// Do not wait for requests in flight.
     pub give_up: AtomicBool,
     /// Completions seen so far.
     pub completions: AtomicU64,
@@ -115,7 +115,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Whether the worker must issue nothing more.
+    /// Whether the worker was ordered to stop.
     #[inline]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.stop_run.load(Ordering::Relaxed)

@@ -1,8 +1,8 @@
-//! Detects that the entire process stood still.
+//! Detects that the entire process was stopped.
 //!
 //! A thread inside a blocking call cannot tell a slow drive from a stopped process. The collecting thread beats every
-//! few milliseconds. If it missed beats, everything stood still (SIGSTOP, a suspended machine, a hypervisor that took
-//! the CPUs), and requests that were in flight then are flagged.
+//! few milliseconds. Missed beats show that the whole process was stopped (SIGSTOP, a suspended machine, a hypervisor
+//! that took the CPUs), and the requests in flight at the time are flagged.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,7 +60,7 @@ mod tests {
         heart.beat(1_000 * MILLISECOND);
         heart.beat(1_020 * MILLISECOND);
         assert_eq!(heart.stall(1_000 * MILLISECOND, 1_030 * MILLISECOND), None);
-        // Seen by a thread that woke before the heart did ...
+        // Seen by a thread that woke before the next beat ...
         let (length, end) = heart
             .stall(1_010 * MILLISECOND, 3_000 * MILLISECOND)
             .unwrap();
@@ -72,7 +72,7 @@ mod tests {
             Some((1_981 * MILLISECOND, 3_001 * MILLISECOND))
         );
         assert_eq!(heart.stall(3_001 * MILLISECOND, 3_002 * MILLISECOND), None);
-        // Between two stages nothing beats, and nothing stalls.
+        // The time between two stages has no beats and is not a stall.
         heart.begin(9_000 * MILLISECOND);
         heart.beat(9_020 * MILLISECOND);
         assert_eq!(heart.stall(9_001 * MILLISECOND, 9_021 * MILLISECOND), None);

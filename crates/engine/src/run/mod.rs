@@ -1,7 +1,7 @@
-//! Runs one plan from its first stage to its last: starts, watches, ends and collects its threads.
+//! Runs one plan from its first stage to its last: starts, watches and ends its threads, and collects their results.
 //!
-//! [`Run::start`] returns at once; one collecting thread runs the stages. It merges what the workers hand over, beats
-//! for the heartbeat, and looks for workers that the kernel does not return. It never touches the target.
+//! [`Run::start`] returns at once; one collecting thread runs the stages. It merges the slices of the workers, beats
+//! for the heartbeat, and checks for threads that do not return from the kernel. It never touches the target.
 
 mod barrier;
 mod events;
@@ -43,7 +43,7 @@ impl Run {
     /// Starts a plan. If the plan logs every request, appends the requests to `log`.
     ///
     /// # Errors
-    /// If a thread cannot be started. Every other error comes as [`Event::Failed`].
+    /// If a thread cannot be started. Every other error is an [`Event::Failed`].
     pub fn start(plan: RunPlan, log: Option<File>) -> Result<Self, Error> {
         let events = Arc::new(Events::default());
         let stop_flags = Arc::new(StopFlags::default());
@@ -78,12 +78,12 @@ impl Run {
         self.events.take(timeout)
     }
 
-    /// Ends the run: issues nothing more and waits for what is in flight.
+    /// Ends the run: issues no further request and waits for those in flight.
     pub fn stop(&self) {
         self.stop_flags.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the run without waiting for what is in flight.
+    /// Ends the run without waiting for requests in flight.
     pub fn give_up(&self) {
         self.stop();
         self.stop_flags.give_up.store(true, Ordering::Relaxed);
@@ -105,14 +105,14 @@ fn report_panic(spill: Option<&Spill>, events: &Events, work: impl FnOnce()) {
     }
 }
 
-/// Closes the log of a run that nobody collects, without waiting.
+/// Closes the log without waiting, because no thread will collect the run.
 fn abandon(spill: Option<&Spill>) {
     if let Some(spill) = spill {
         spill.close(Duration::ZERO, || false);
     }
 }
 
-/// Waits until the log is written, unless an interrupt says not to wait.
+/// Waits until the log is written or a second interrupt ends the wait.
 fn close(spill: Option<&Spill>, plan: &RunPlan, stop_flags: &StopFlags) {
     if let Some(spill) = spill {
         let patience = Duration::from_nanos(plan.give_up_ns);

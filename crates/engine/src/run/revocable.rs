@@ -1,8 +1,7 @@
-//! A value that one thread works on, and that another can take away while the owner is inside a call that may never
-//! return.
+//! A value of one thread that another thread can take away while the owner is inside a call that may never return.
 //!
-//! The owner holds a [`Guard`] except during such a call. To acquire and release it costs two plain stores: the owner's
-//! side of the barrier is free, and the revoking side pays for both.
+//! The owner holds a [`Guard`] except during such a call. Acquiring and releasing it costs two plain stores: the
+//! owner's side of the barrier is free, and the revoking side pays for both.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -10,22 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::run::barrier::Light;
 
-/// A cell whose value its owner uses, and another thread can take away.
+/// A cell whose value another thread can take away from its owner.
 #[derive(Debug)]
 pub struct Revocable<T> {
-    /// Whether the owner has the value, or is about to see that it was revoked.
+    /// Whether the owner has the value or is about to see that it was revoked.
     held: AtomicBool,
     revoked: AtomicBool,
     barrier: Light,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is only reached through `Guard` and by `revoke`. Each writes its own flag, passes the barrier, and
-// goes on only where the other's flag is not set: at least one of the two sees the other.
+// SAFETY: the value is reached only through `Guard` and `revoke`. Each sets its own flag, passes the barrier, and
+// continues only if the other's flag is not set. The barrier makes at least one of the two see the other's flag.
 unsafe impl<T: Send> Sync for Revocable<T> {}
 
 impl<T> Revocable<T> {
-    /// Creates a cell whose value nobody holds yet.
+    /// Creates a cell whose value is not held yet.
     pub fn new(value: T) -> Self {
         Self {
             held: AtomicBool::new(false),
@@ -35,7 +34,7 @@ impl<T> Revocable<T> {
         }
     }
 
-    /// Acquires the value, unless it was revoked. Only the owner calls it, without another guard.
+    /// Acquires the value, unless it was revoked. Only the owner may call it, and only without another guard.
     #[inline]
     pub fn acquire(&self) -> Option<Guard<'_, T>> {
         self.held.store(true, Ordering::Relaxed);
@@ -47,7 +46,7 @@ impl<T> Revocable<T> {
         Some(Guard { cell: self })
     }
 
-    /// Takes the value for good, unless its owner holds it now. Then it may be tried again.
+    /// Takes the value for ever. Returns `None` if its owner holds it now; the caller may then try again.
     #[allow(clippy::mut_from_ref)] // `revoked` stays set once this has succeeded, so it succeeds only once.
     pub fn revoke(&self) -> Option<&mut T> {
         if self.revoked.swap(true, Ordering::AcqRel) {
@@ -58,12 +57,12 @@ impl<T> Revocable<T> {
             self.revoked.store(false, Ordering::Release);
             return None;
         }
-        // SAFETY: the owner does not hold the value, and sees `revoked` before it acquires it again.
+        // SAFETY: the owner does not hold the value, and will see `revoked` before it acquires the value again.
         Some(unsafe { &mut *self.value.get() })
     }
 }
 
-/// The value in its owner's hands, until this guard is dropped.
+/// Gives its owner the value until it is dropped.
 #[derive(Debug)]
 pub struct Guard<'a, T> {
     cell: &'a Revocable<T>,
@@ -80,7 +79,7 @@ impl<T> std::ops::Deref for Guard<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: while a `Guard` lives nobody can revoke the value, so no other reference to it exists.
+        // SAFETY: the value cannot be revoked while a `Guard` lives, so no other reference to it exists.
         unsafe { &*self.cell.value.get() }
     }
 }

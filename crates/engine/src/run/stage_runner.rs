@@ -1,6 +1,7 @@
-//! Runs one stage: brings its threads to the gate, lets them through together, watches them, and collects.
+//! Runs one stage: starts its threads together, watches them, and collects their slices.
 //!
-//! The threads' reports go into a [`StageAccount`], which says whom to stop. This file has the threads and the clock.
+//! The threads' reports go into a [`StageAccount`], which says which workers to stop. This file has the threads and the
+//! clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,10 +24,10 @@ use crate::run::spill::Spill;
 use crate::run::worker_state::WorkerState;
 use crate::run::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
 
-/// Time between the gate's opening and the first request, in which every thread wakes.
+/// Time from the opening of the gate to the first request, in which every thread wakes.
 const LEAD: Nanos = 2 * MILLISECOND;
 
-/// How long a thread has to give up before its state is revoked.
+/// How long a thread that was ordered to give up has before its state is revoked.
 const NOTICE: Nanos = 500 * MILLISECOND;
 
 /// What a stage needs from its run.
@@ -59,20 +60,20 @@ struct WatchedWorker<'a> {
     slices: Option<Slices>,
     /// Completions at the last look, and when they last grew.
     progress: (u64, Nanos),
-    /// When it was told to leave its requests in flight.
+    /// When it was ordered to give up its requests in flight.
     gives_up_since: Option<Nanos>,
 }
 
 /// Runs one stage to its end.
 ///
 /// # Errors
-/// If a worker could not be prepared. Then none has begun.
+/// If a worker could not be prepared. No worker has then begun.
 pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     let gate = Arc::new(Gate::default());
     let mut account = StageAccount::new(context.plan, context.index);
     let (sender, reports) = mpsc::channel();
     let prepared = start_threads(context, &account, &gate, &sender);
-    // From here on only threads hold a sender, so the end of the last one is seen.
+    // From here on only threads hold a sender, so the channel closes with the last thread.
     drop(sender);
     let prepared = prepared.and_then(|mut workers| {
         let all = gather(context, &mut workers, &reports, &mut account)?;
@@ -193,19 +194,19 @@ impl StageRunner<'_> {
         }
         while !self.account.is_over() {
             match reports.recv_timeout(Duration::from_nanos(beat)) {
-                // Take all reports that are there: the checks below visit every worker.
+                // Take all waiting reports at once, since the checks below visit every worker.
                 Ok(first) => std::iter::once(first)
                     .chain(reports.try_iter())
                     .for_each(|(worker, report)| self.take_report(worker, report)),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and continue.
+                // Every thread reports its end, so no worker stays unfinished for ever. Continue with the checks.
                 Err(RecvTimeoutError::Disconnected) => {
                     std::thread::sleep(Duration::from_nanos(beat))
                 }
             }
             now = self.context.clock.now();
             self.context.heartbeat.beat(now);
-            self.heed_interrupt();
+            self.pass_on_interrupt();
             if !self.context.events.full() {
                 self.collect(now);
             }
@@ -214,15 +215,15 @@ impl StageRunner<'_> {
         self.collect(now);
     }
 
-    fn heed_interrupt(&mut self) {
+    fn pass_on_interrupt(&mut self) {
         if self.context.is_stopped() && self.account.interrupt() {
             self.stop(0..self.workers.len());
         }
     }
 
     fn take_report(&mut self, worker: usize, report: Report) {
-        // Workers look for an interrupt themselves: their ends may come before this thread has seen it.
-        self.heed_interrupt();
+        // Workers check for an interrupt themselves, so they may end before this thread has seen it.
+        self.pass_on_interrupt();
         match report {
             Report::Ended(end) => self.take_end(worker, end),
             Report::Ready(..) => {}
@@ -249,7 +250,7 @@ impl StageRunner<'_> {
         }
     }
 
-    /// Looks for workers that are too slow, and for those that the kernel does not return.
+    /// Checks for workers that are too slow, and for threads that do not return from the kernel.
     fn check_workers(&mut self, now: Nanos) {
         let give_up_ns = self.context.plan.give_up_ns;
         if let Some(spill) = self.context.spill {
@@ -310,13 +311,14 @@ impl StageRunner<'_> {
         if let Some(errno) = state.worker.failed() {
             self.account.fail(worker, failure(plan, errno));
         }
-        // A caller that ended the run without waiting expects this; otherwise a drive that does not answer is an error.
+        // A caller that gave the run up expects this. Otherwise a drive that does not answer is an error.
         let in_flight = state.worker.in_flight();
         if end.gave_up && in_flight > 0 && !self.context.gives_up() {
             let patience = self.context.plan.give_up_ns / SECOND;
             let name = &plan.name;
-            let error =
-                format!("{name}: {in_flight} in flight, and none completed for {patience} s");
+            let error = format!(
+                "{name}: {in_flight} requests in flight, and none completed for {patience} s"
+            );
             self.account.fail(worker, error);
         }
         let others = self.account.end(

@@ -1,4 +1,4 @@
-//! The loop of one worker's thread: it asks the worker, submits, reaps and records.
+//! The loop of one worker's thread: takes requests from the worker, submits, reaps and records.
 
 use std::sync::atomic::Ordering;
 
@@ -20,9 +20,9 @@ const FULL_LOG: Nanos = MILLISECOND / 10;
 /// How the loop ended.
 #[derive(Debug)]
 pub enum End {
-    /// At this instant, nothing more to issue and nothing in flight.
+    /// At this instant, with nothing to issue and nothing in flight.
     Finished(Nanos),
-    /// At this instant, ordered to leave its requests in flight.
+    /// At this instant, by order, with requests in flight.
     GaveUp(Nanos),
     /// Its state was revoked while the thread was inside the engine.
     Revoked,
@@ -41,9 +41,9 @@ pub struct Loop<'a> {
     pub iodepth: u32,
     /// Most requests of a submission, positive.
     pub submit_batch: u32,
-    /// How often a waiting thread looks up, positive.
+    /// How often a waiting thread checks for orders, positive.
     pub tick: Nanos,
-    /// The ramp's end: the loop's account of itself counts from here.
+    /// The ramp's end, from which the loop's own figures count.
     pub ramp_end: Nanos,
 }
 
@@ -91,10 +91,11 @@ impl Loop<'_> {
                     continue;
                 }
                 Some(Want::Wait { completions, until }) => (completions.max(1), until),
-                // The batch is full or ends here: look, and ask again.
+                // The batch is full or ends here: submit it, and take requests again.
                 _ => (0, None),
             };
-            // A request that was never submitted cannot be left in flight: the stop comes with the order to give up.
+            // Give up only with an empty batch: a request that was never submitted must not be reported as in flight.
+            // The order to stop precedes the order to give up, so the batch empties.
             if batch.is_empty() && self.signals.give_up.load(Ordering::Relaxed) {
                 return Ok(End::GaveUp(now));
             }
@@ -130,7 +131,7 @@ impl Loop<'_> {
             let after = done
                 .last()
                 .map_or_else(|| engine.now(), |last| last.done.max(now));
-            // An engine that blocks spends this time on the requests themselves.
+            // In an engine that blocks, this time is the service time of the requests.
             let slept = min > 0 && !(E::BLOCKS && calls > 0);
             let overslept = if slept {
                 after.saturating_sub(deadline.max(looked_at))
@@ -139,7 +140,7 @@ impl Loop<'_> {
             };
             let gap = looked_at.saturating_sub(now) + overslept;
             state.recorder.gap(gap, after);
-            // What completed after a long wait was seen as it came.
+            // A completion after a long wait was seen when it came.
             if gap > LONG_GAP && !E::BLOCKS && after.saturating_sub(now) < 2 * gap {
                 state.worker.reaping_resumed(after - gap, after);
             }
@@ -179,7 +180,7 @@ impl Loop<'_> {
         let mut bytes = [0; 3];
         for completion in done.iter_mut() {
             let request = worker.request(completion.slot);
-            // A request that moved nothing has failed: the file ends here, although it was longer before.
+            // A request that moved no bytes has failed: the file has become shorter.
             if completion.result == Ok(0) && matches!(request.kind, Kind::Read | Kind::Write) {
                 completion.result = Err(Errno(libc::ENODATA));
             }
@@ -205,7 +206,7 @@ impl Loop<'_> {
     }
 }
 
-/// Burns CPU until `until`, and returns when it stopped.
+/// Busy-waits until `until`. Returns the instant at which it stopped.
 fn spin<E: Engine>(engine: &E, until: Nanos) -> Nanos {
     loop {
         let now = engine.now();

@@ -21,8 +21,8 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Whether `limit` requests may be issued at `now`: only while the log has room for all that would then be in
-    /// flight. The time without room is the generator's.
+    /// Whether `limit` requests may be issued at `now`: only if the log has room for all requests that would then be in
+    /// flight. The time without room is charged to the generator.
     #[inline]
     pub fn may_issue(&mut self, now: Nanos, limit: usize) -> bool {
         let Some(log) = &mut self.log else {
@@ -38,7 +38,7 @@ impl WorkerState {
         true
     }
 
-    /// Counts a wait for the log that ends at `now`, as far as it came after the ramp. Returns when it began.
+    /// Counts the part after the ramp of a wait for the log that ends at `now`. Returns when the wait began.
     #[inline]
     fn log_wait_ended(&mut self, now: Nanos) -> Option<Nanos> {
         let log = self.log.as_mut()?;

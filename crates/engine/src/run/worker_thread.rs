@@ -25,7 +25,7 @@ use crate::run::worker_loop::{End, Loop};
 use crate::run::worker_state::WorkerState;
 use crate::wait::Waiter;
 
-/// Where the threads of a stage wait for one another.
+/// The gate where the threads of a stage wait for one another.
 #[derive(Debug, Default)]
 pub struct Gate {
     opened: Mutex<Option<Option<Nanos>>>,
@@ -49,9 +49,9 @@ impl Gate {
 /// What a thread reports to the collecting one.
 #[derive(Debug)]
 pub enum Report {
-    /// It waits at the gate, with its state and the exchange of its slices.
+    /// The thread waits at the gate. With its state and the exchange of its slices.
     Ready(Arc<Revocable<WorkerState>>, Slices),
-    /// It ended. `Err`: the engine could not be opened, or failed.
+    /// The thread ended. `Err`: its engine could not be opened, or failed.
     Ended(Result<ThreadEnd, Error>),
 }
 
@@ -162,7 +162,7 @@ impl WorkerThread {
     }
 }
 
-/// The part of a thread that has an engine.
+/// The part of a thread's work that needs an engine.
 struct InThread<'a> {
     thread: &'a WorkerThread,
     waiter: Waiter,
@@ -219,7 +219,7 @@ impl UseEngine for InThread<'_> {
             Ok(End::GaveUp(at)) => (at, true),
             Ok(End::Revoked) => (thread.clock.now(), true),
             Err(error) => {
-                // What the kernel still holds must stay where it is.
+                // The kernel still holds requests, so their memory must stay mapped.
                 std::mem::forget(engine);
                 return Err(error);
             }

@@ -30,7 +30,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates it in the target directory: on a real filesystem, since the system's temporary one may be in memory.
+    /// Creates it in the target directory, which is on a real filesystem; the system's temporary one may be in memory.
     pub fn new(bytes: &[u8]) -> Scratch {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!(

@@ -1,11 +1,11 @@
-//! Every engine, in every way that this machine can have it.
+//! Plans for every engine in every variant that this machine supports.
 
 use iogauge_core::plan::{EngineKind, Rw, WorkerPlan};
 use iogauge_engine::{Engine, Error};
 
 use super::{Scenario, Scratch, plan, play};
 
-/// Returns plans for every engine that does I/O, in every way that this machine supports.
+/// Returns plans for every engine that does I/O, in every variant that this machine supports.
 pub fn variants(rw: Rw, scratch: &Scratch) -> Vec<WorkerPlan> {
     use EngineKind::{IoUring, Libaio, Psync, Pvsync2};
     let mut plans = Vec::new();

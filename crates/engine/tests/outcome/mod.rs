@@ -18,7 +18,7 @@ use crate::common::{Scratch, plan};
 /// Blocks of the file that [`worker`] works on.
 pub const BLOCKS: u64 = 256;
 
-/// A number of requests that no batch, depth or region divides.
+/// A number of requests that is no multiple of any batch, depth or region.
 pub const PRIME: u64 = 10_007;
 
 /// Longer than any of these runs takes, unless it hangs.
@@ -104,7 +104,7 @@ pub fn file() -> Scratch {
     Scratch::new(&vec![7; BLOCKS as usize * 4096])
 }
 
-/// Creates a worker: 4 KiB, mixed, without an end of its own, as io_bytes is never reached.
+/// Creates a worker: 4 KiB, mixed, without an end of its own, since io_bytes is never reached.
 pub fn worker(kind: EngineKind, scratch: &Scratch) -> WorkerPlan {
     let file = match kind {
         EngineKind::Null => FilePlan {
@@ -168,7 +168,7 @@ pub fn check(outcome: &Outcome, plans: &[WorkerPlan]) {
             .workers
             .iter()
             .all(|worker| worker.log_dropped == 0),
-        "the log is not whole"
+        "the log is incomplete"
     );
     for record in &outcome.log {
         let issued = if record.issued_ns == u64::MAX {
@@ -224,7 +224,7 @@ pub fn check(outcome: &Outcome, plans: &[WorkerPlan]) {
                 );
             }
         }
-        // Each request is in the interval of its completion, and no interval is missing.
+        // Each request is counted in the interval of its completion, and no interval is missing.
         let mut reached = outcome
             .intervals_of(row.row)
             .map(|part| part.start_ns)

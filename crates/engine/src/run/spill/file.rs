@@ -1,7 +1,7 @@
-//! The spill's file: frames of encoded records, appended to what the file has.
+//! The spill's file: frames of encoded records, appended to the file's content.
 //!
-//! A frame is the length of its bytes, the number of its records (four little-endian bytes each), and the bytes. A file
-//! that ends within a frame ends before that frame.
+//! A frame is the length of its bytes, the number of its records (four little-endian bytes each), and the bytes. An
+//! incomplete frame at the end of a file is ignored.
 #![allow(unsafe_code)] // For strerror_r.
 
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ use iogauge_core::log_record::LogRecord;
 /// Bytes gathered for one write.
 const GATHERED: usize = 256 << 10;
 
-/// Most records in a frame: twice the deepest iodepth, which is the most that a worker's piece holds.
+/// Most records in a frame: twice the largest iodepth, the most that a worker's piece holds.
 const MOST_RECORDS: usize = 1 << 16;
 
 /// The outcome of a log.
@@ -26,7 +26,7 @@ pub struct Spilled {
     pub failure: Option<String>,
 }
 
-/// Writes frames. The first error ends the file after the last write that succeeded.
+/// Writes frames. After the first error, the file ends with the last write that succeeded.
 #[derive(Debug)]
 pub struct FrameWriter {
     file: File,
@@ -35,7 +35,7 @@ pub struct FrameWriter {
     gathered: u64,
     /// Records in the file.
     kept: u64,
-    /// Bytes in the file. What it had at first is not touched.
+    /// Bytes in the file, with its earlier content, which is never touched.
     length: u64,
     failure: Option<io::Error>,
 }
@@ -44,7 +44,7 @@ impl FrameWriter {
     /// Appends frames to `file`, which was opened for appending.
     ///
     /// # Errors
-    /// If the file does not say how long it is.
+    /// If the length of the file cannot be read.
     pub fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Self {
@@ -92,7 +92,7 @@ impl FrameWriter {
                 self.kept += self.gathered;
             }
             Err(error) => {
-                // Half a frame counts as none. If it cannot be cut off, a reader ends before it.
+                // Cut off an incomplete frame. If that fails, a reader ignores it.
                 let _ = self.file.set_len(self.length);
                 self.failure = Some(error);
             }
@@ -115,7 +115,7 @@ impl FrameWriter {
         self.kept
     }
 
-    /// Returns why nothing more is written, in Python's words: without the number.
+    /// Returns why no more is written: the text of the errno, without its number, as in Python.
     pub fn failure(&self) -> Option<String> {
         let error = self.failure.as_ref()?;
         Some(match error.raw_os_error() {
@@ -128,7 +128,7 @@ impl FrameWriter {
 /// Returns the C library's text for an errno.
 fn strerror(errno: i32) -> String {
     let mut text = [0u8; 256];
-    // SAFETY: `text` is writable for as many bytes as are passed; it stays terminated, since it began as zeros.
+    // SAFETY: `text` is writable for the length passed, and stays terminated, since its last byte remains zero.
     unsafe { libc::strerror_r(errno, text.as_mut_ptr().cast(), text.len() - 1) };
     let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
     text.to_string_lossy().into_owned()
@@ -157,11 +157,11 @@ impl FrameReader {
         })
     }
 
-    /// Appends records to `records` until they are `most` or more, or the file has no more.
+    /// Appends records to `records` until there are `most` or more, or until the end of the file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has something else where a frame should be. The frames before it are read first:
-    /// the error comes from the call that reads none.
+    /// If the file cannot be read, or has other bytes where a frame should begin. The frames before those bytes are
+    /// returned first: the error comes from the call that reads no frame.
     pub fn read(&mut self, most: usize, records: &mut Vec<LogRecord>) -> io::Result<()> {
         let before = records.len();
         while records.len() < most {
@@ -180,8 +180,8 @@ impl FrameReader {
         Ok(())
     }
 
-    /// Appends the records of one frame and returns whether there was one. An incomplete frame was being written when
-    /// its writer was killed.
+    /// Appends the records of one frame. Returns false at the end of the file, or at an incomplete frame, whose writer
+    /// was killed.
     fn next_frame(&mut self, records: &mut Vec<LogRecord>) -> io::Result<bool> {
         let mut head = [0; 8];
         if !filled(self.file.read_exact(&mut head))? {
@@ -190,7 +190,7 @@ impl FrameReader {
         let [length, count] = [0, 4].map(|at| {
             u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
         });
-        // A filesystem shows zeros if a power loss kept data from the drive.
+        // A filesystem shows zeros where a power loss lost data.
         let lengths = log_code::shortest(count)..=log_code::longest(count);
         if count == 0 || count > MOST_RECORDS || !lengths.contains(&length) {
             return Err(damaged(self.position));
@@ -210,7 +210,7 @@ impl FrameReader {
     }
 }
 
-/// Whether a read got all of its bytes before the end of the file.
+/// Returns false if the file ended before the read had all of its bytes.
 fn filled(read: io::Result<()>) -> io::Result<bool> {
     match read {
         Ok(()) => Ok(true),
@@ -220,6 +220,6 @@ fn filled(read: io::Result<()>) -> io::Result<bool> {
 }
 
 fn damaged(position: u64) -> io::Error {
-    let text = format!("what follows byte {position} was not written by iogauge");
+    let text = format!("the bytes after byte {position} were not written by iogauge");
     io::Error::new(io::ErrorKind::InvalidData, text)
 }

@@ -1,11 +1,11 @@
-//! The request log during a run: a thread of its own moves it from the workers' memory into a file.
+//! The request log during a run: a separate thread moves it from the workers' memory into a file.
 //!
 //! Workers fill pieces of memory and exchange them for empty ones; the spilling thread encodes and writes them. If all
-//! of a worker's pieces are full, its plan says what gives way: the worker issues nothing until one is empty, or it
-//! drops records and counts them. Neither allocates, locks or blocks a worker's thread.
+//! of a worker's pieces are full, the plan decides: the worker issues nothing until one is empty, or it drops records
+//! and counts them. In both cases the worker's thread never allocates, locks or blocks.
 //!
 //! A file that cannot be written, or a disk that does not answer, ends the log but not the run. From then on workers
-//! drop and count what they would log, and nothing more is written, so that the log has no hole.
+//! drop and count their records, and no more is written, so that the log has no hole.
 
 mod file;
 mod worker_log;
@@ -40,12 +40,12 @@ struct Lane {
 struct Shared {
     /// The lanes of workers that are new to the spilling thread.
     lanes: Mutex<Vec<Lane>>,
-    /// Why the log ended before the run. Nothing more is added to it then, and nobody waits for it.
+    /// Why the log ended before the run. No more is then added to it, and no worker waits for it.
     failure: OnceLock<String>,
     closing: AtomicBool,
     /// Increases while the spilling thread is alive.
     beats: AtomicU64,
-    /// The last beat that was seen, and when it was new.
+    /// The last beat that was seen, and when it was first seen.
     seen: Mutex<Option<(u64, Instant)>>,
     kept: AtomicU64,
     spilled: OnceLock<Spilled>,
@@ -130,7 +130,8 @@ impl Spill {
         }
     }
 
-    /// Waits until everything handed over is written, while `should_continue` says so and the log is not broken.
+    /// Waits until everything handed over is written, as long as `should_continue` returns true and the log is not
+    /// broken.
     pub(crate) fn close(&self, patience: Duration, mut should_continue: impl FnMut() -> bool) {
         self.shared.closing.store(true, Ordering::Release);
         while self.spilled().is_none() && !self.is_broken() && should_continue() {
@@ -145,13 +146,13 @@ impl Spill {
         }
     }
 
-    /// Whether its thread is alive, if nobody else holds this log.
+    /// Whether its thread is alive. The caller must hold the only other handle.
     #[cfg(test)]
     pub(crate) fn has_thread(&self) -> bool {
         Arc::strong_count(&self.shared) > 1
     }
 
-    /// Creates a log whose file nobody writes.
+    /// Creates a log without a thread that writes its file.
     #[cfg(test)]
     pub(crate) fn without_thread() -> Self {
         Self {
@@ -173,7 +174,7 @@ fn spill(shared: &Shared, mut file: FrameWriter) {
                 return !ended;
             };
             idle = false;
-            // A broken log may lack the piece before this one.
+            // A broken log may lack the previous piece, so it gets no more.
             if !shared.is_broken() {
                 file.add(&piece);
             }

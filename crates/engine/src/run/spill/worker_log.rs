@@ -21,8 +21,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Sizes for a worker with at most `iodepth` requests in flight: what is in flight and what is to be submitted fits
-    /// into one piece. While one piece is filled, another is written, and a third waits.
+    /// Returns the sizes for a worker with at most `iodepth` requests in flight. One piece holds all requests in flight
+    /// and those of a submission. While one piece is filled, another is written and a third waits.
     fn of(plan: &RunPlan, iodepth: u32) -> Self {
         let capacity = plan.request_log_capacity as usize;
         let records = (capacity / 3)
@@ -52,13 +52,12 @@ pub struct WorkerLog {
 }
 
 impl WorkerLog {
-    /// Creates the log of a worker with at most `iodepth` requests in flight. Allocates and touches all that it will
-    /// ever need.
+    /// Creates the log of a worker with at most `iodepth` requests in flight. Allocates and touches all of its memory.
     pub fn new(spill: &Spill, plan: &RunPlan, iodepth: u32, log_origin: LogOrigin) -> Self {
         let sizes = Sizes::of(plan, iodepth);
         let piece = || {
             let mut piece = vec![LogRecord::default(); sizes.records];
-            // Zeros that were never written may have no page yet.
+            // Write other values first: zeros that were never written may have no page yet.
             piece.fill(LogRecord {
                 stage: 1,
                 ..LogRecord::default()
@@ -101,7 +100,7 @@ impl WorkerLog {
         self.log_origin.ramp_end
     }
 
-    /// Whether it has room for `requests` more, or need not have it.
+    /// Whether `requests` more may be logged: there is room for them, or the log drops them.
     #[inline]
     pub fn fits(&self, requests: usize) -> bool {
         self.piece_records - self.piece.len() >= requests || self.can_exchange()

@@ -1,4 +1,4 @@
-//! How many requests the loop keeps in flight, on a device whose clock only its own calls move.
+//! How many requests the loop keeps in flight, on a device with a virtual clock that only its calls advance.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::run::exchange::slices_like;
 const CALL: Nanos = 400;
 const REQUEST: Nanos = 2_000;
 
-/// A device that completes one request after another, `service` apart, on a clock that only its own calls move.
+/// A device that completes one request every `service`, on a virtual clock that only its calls advance.
 struct Device {
     now: Cell<Nanos>,
     service: Nanos,
@@ -35,7 +35,7 @@ impl Engine for Device {
     const BLOCKS: bool = false;
 
     fn now(&self) -> Nanos {
-        // Asking takes time, so that nothing waits for ever.
+        // Reading the clock takes time, so that no loop waits for ever.
         self.now.set(self.now.get() + 20);
         self.now.get()
     }
@@ -89,8 +89,8 @@ impl Engine for Device {
 
 const IOS: u64 = 5_000;
 
-/// Runs requests at `iodepth`, with at most `batches` submitted and taken at a time. Returns the device, and the share
-/// of the depth that was in flight by Little's law.
+/// Runs requests at `iodepth`, in `batches` of at most so many submitted and reaped at a time. Returns the device, and
+/// the share of the depth that was in flight, by Little's law.
 fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     let mut plan = WorkerPlan {
         iodepth,
@@ -142,7 +142,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     (device, held)
 }
 
-/// Whether the device or the thread is slower.
+/// Holds whether the device or the thread is slower.
 #[test]
 fn a_free_slot_is_filled_before_the_next_completion_is_taken() {
     for iodepth in [8, 16, 32] {
@@ -155,7 +155,7 @@ fn a_free_slot_is_filled_before_the_next_completion_is_taken() {
     }
 }
 
-/// A completion waits for its turn to be submitted again, and its slot is empty meanwhile.
+/// A reaped slot stays empty until its turn to be submitted again.
 #[test]
 fn taking_more_than_one_submission_refills_leaves_slots_empty() {
     let (device, held) = driven(32, (4, 32), 500);
