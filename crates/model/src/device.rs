@@ -1,9 +1,9 @@
-//! A drive as the host sees it: controllers with their media, the limit on one command, the queue of the link, and what
-//! power states and heat do to all of it.
+//! A drive as the host sees it: controllers with their media, the largest command, the queue of the link, power states
+//! and heat.
 //!
-//! Most requests go straight to the media of one controller. A request takes the longer way if it is larger than a
-//! command, spans several controllers, must outlast a power failure on a drive that would lose it, or has to wait
-//! outside. It is then split into parts, which return one by one.
+//! Most requests go straight to the media of one controller. A request takes the longer path if it is larger than a
+//! command, spans several controllers, must be durable on a drive with a volatile buffer, or must wait outside. It is
+//! then split into parts, which return one by one.
 
 use std::collections::VecDeque;
 
@@ -25,15 +25,15 @@ struct SplitRequest {
     access: Access,
     /// Parts that have not returned.
     parts_left: u32,
-    /// When the last part so far returned.
+    /// When the latest part returned.
     returned_at: Nanos,
-    /// Whether a sync must follow it, or has followed.
+    /// Whether the request needs a sync after it.
     durable: bool,
-    /// Most commands that it takes.
+    /// Commands that it counts as: the most that it can need.
     commands: usize,
 }
 
-/// Most commands inside at a time, whatever the link. It is more than hosts have queues for, so it only bounds memory.
+/// Most commands inside at a time behind any link. Hosts have fewer queue entries, so this only bounds memory.
 const MOST_COMMANDS: usize = 1 << 16;
 
 /// Marks tickets of parts. The rest of the ticket is the index of the split request.
@@ -45,13 +45,13 @@ pub struct Device {
     spec: DriveSpec,
     media: Vec<Media>,
     power: Power,
-    /// Whether the link itself counts commands.
+    /// Whether the link limits the number of commands.
     tagged: bool,
-    /// Most commands that are let in at a time.
+    /// Most commands inside at a time.
     queue: usize,
-    /// Commands that are inside and took the longer way, or whose end is unknown yet.
+    /// Commands inside that took the longer path or whose end is not known yet.
     inside: usize,
-    /// When the drive last finished everything, as far as that is known.
+    /// When the drive becomes idle, as far as is known.
     idle_since: Nanos,
     /// Requests that wait outside, and the earliest instant at which each may enter.
     waiting: VecDeque<(Nanos, Access)>,
@@ -101,7 +101,7 @@ impl Device {
         self.spec.capacity_bytes
     }
 
-    /// Returns what the drive did by `now` besides answering, under the name `path`.
+    /// Returns what the drive did inside by `now`, under the name `path`.
     pub fn result(&self, path: &str, now: Nanos) -> DriveResult {
         let drawn = self.drawn(now);
         let flash = self.flash();
@@ -119,7 +119,7 @@ impl Device {
         }
     }
 
-    /// Returns what its flash did and how it wore, over all controllers; `None` for other media.
+    /// Returns the counters and the wear of its flash over all controllers; `None` for other media.
     fn flash(&self) -> Option<(NandCounters, Wear)> {
         let of_controllers = self.media.iter().filter_map(|media| match media {
             Media::Nand(nand) => Some((nand.counters(), nand.wear())),
@@ -140,7 +140,7 @@ impl Device {
         wear.map(|wear| (counters, wear))
     }
 
-    /// Returns what it drew by `now`.
+    /// Returns its energy and temperature by `now`.
     fn drawn(&self, now: Nanos) -> Drawn {
         let idle_since = if self.inside > 0 {
             now
@@ -165,7 +165,7 @@ impl Device {
             && !(access.durable && self.media[0].volatile())
     }
 
-    /// Lets a request in, once it need not wait.
+    /// Lets a request in that need not wait.
     fn enter(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
         if self.is_plain(&access) {
             let done = self.media[0].submit(now, access);
@@ -301,13 +301,13 @@ impl Device {
             ticket: split.access.ticket,
             at: split.returned_at,
         };
-        // The last command leaves when the request is returned.
+        // The last command is counted until the request is returned.
         self.inside -= split.commands - 1;
         self.unused.push(place);
         self.known.push(done.ticket, done.at);
     }
 
-    /// Lets in the requests that wait outside, as far as `now` allows.
+    /// Lets in the waiting requests that may enter by `now`.
     fn release(&mut self, now: Nanos) {
         while let Some(&(from, access)) = self.waiting.front() {
             if from > now || !self.has_room(&access) {
@@ -361,7 +361,7 @@ impl Drive for Device {
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         let mut back = std::mem::take(&mut self.back);
         loop {
-            // Only split requests and those that wait outside lead to more.
+            // Only split and waiting requests lead to further events.
             let leads_to_more = !self.waiting.is_empty() || self.splits.len() > self.unused.len();
             for media in &mut self.media {
                 media.advance(now, &mut back);

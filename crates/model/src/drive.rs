@@ -2,7 +2,7 @@
 
 use iogauge_core::{Kind, Nanos};
 
-/// Bytes that media read or write at a time. Maps and buffers count in chunks, too.
+/// Bytes that media read or write at a time, and the unit of maps and buffers.
 pub const CHUNK: u64 = 4096;
 
 /// One request as a drive sees it.
@@ -16,7 +16,7 @@ pub struct Access {
     pub offset_bytes: u64,
     /// How much. Zero for syncs.
     pub length_bytes: u32,
-    /// Whether a write must outlast a power failure before it is done (sync, dsync, force unit access).
+    /// Whether a write must survive a power failure once it is done (sync, dsync, force unit access).
     pub durable: bool,
 }
 
@@ -38,28 +38,28 @@ pub struct Returned {
     pub at: Nanos,
 }
 
-/// A drive model. It has no I/O, no threads and no wall clock, so it cannot fail, and the same seed repeats it.
+/// A drive model. It has no I/O, threads or wall clock, so it cannot fail, and the same seed repeats it.
 pub trait Drive {
-    /// Takes a request at `now`, which never decreases between calls of any method. A drive that serves requests in
-    /// order knows their end at once and returns it. [`Drive::advance`] then does not return the request.
+    /// Takes a request at `now`, which never decreases between calls of any method. If the drive already knows the end
+    /// of the request, returns it, and [`Drive::advance`] does not return the request.
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos>;
     /// Returns when to call [`Drive::advance`] next; `None` if it has nothing left to return.
     fn next_event(&self) -> Option<Nanos>;
     /// Appends the requests that it has finished by `now`, in order.
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>);
-    /// Whether acknowledged writes may be lost with its power, until a sync.
+    /// Whether a power failure before a sync loses acknowledged writes.
     fn volatile(&self) -> bool {
         false
     }
-    /// Returns how long its media have worked so far, by direction: 1e9 is one second with all of it busy.
+    /// Returns how long its media have worked so far, by direction.
     fn active(&self) -> Active;
 }
 
-/// Time for which the media worked, ns, as a share of all of them: half of the dies for 2 ns count as 1.
+/// Time for which the media worked, ns, weighted by the share that was busy: half of the dies for 2 ns count as 1 ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Active {
     /// For reads.
     pub read_ns: f64,
-    /// For writes, and for the work that writes caused.
+    /// For writes, and for the background work that they caused.
     pub write_ns: f64,
 }

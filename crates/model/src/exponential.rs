@@ -1,7 +1,8 @@
-//! Draws exponential lengths from a table, because a logarithm would be most of a request's cost.
+//! Draws exponential times from a table, because computing a logarithm would take most of a request's time.
 //!
-//! The table cuts the unit interval into equal cells. Each cell gives its mean; the last, with the tail, is drawn
-//! exactly. Mean and tail are those of the exponential distribution; only the shape within a cell is lost.
+//! The table cuts the unit interval into equal cells. A draw in a cell returns the cell's mean; the last cell, with the
+//! tail, is drawn exactly. Mean and tail are those of the exponential distribution; only the shape within a cell is
+//! lost.
 
 use std::sync::OnceLock;
 
@@ -53,7 +54,7 @@ impl Exponential {
         self.table[cell]
     }
 
-    /// Draws from the tail: beyond the last cell's edge the distribution repeats itself.
+    /// Draws from the tail: beyond the last cell's edge the distribution is memoryless.
     #[cold]
     fn tail(&mut self) -> f64 {
         libm::log(CELLS as f64) + self.rng.exponential()

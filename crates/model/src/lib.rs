@@ -1,10 +1,10 @@
-//! Drives and machines as state machines in virtual time, and the loop that runs workers on them.
+//! Models drives and machines as state machines in virtual time, and runs workers on them.
 //!
 //! The workers, stages and recorders are those of the real engines, so neither they nor a suite can tell a modelled
 //! drive from a real one. The crate does no I/O, reads no clock, starts no thread and uses no unsafe code: the same
 //! seed repeats a modelled run, request by request, on any machine.
 //!
-//! Source: the published figures to which models are fitted; docs/accuracy.md has them beside what they show.
+//! Source: the published figures to which models are fitted; docs/accuracy.md compares both.
 
 #![forbid(unsafe_code)]
 

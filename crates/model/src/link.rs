@@ -1,4 +1,5 @@
-//! The link between host and drive: one rate for each direction, or one for both if only one side may send at a time.
+//! The link between host and drive: full duplex, with a rate for each direction, or half duplex, with one rate for
+//! both.
 //!
 //! PCIe carries data in packets, each with a header, in both directions at once. SATA encodes eight bits as ten and is
 //! half duplex. A transfer begins when its direction is free and ends when its last byte arrives.
@@ -19,7 +20,7 @@ pub enum LinkSpec {
         lanes: u32,
         /// Share of the encoded rate that is data, in `(0, 1]`. The rest is packet headers and flow control.
         efficiency: f64,
-        /// Time that a switch on the way adds to each request, ns, in `[0, 1e6]`.
+        /// Time that a PCIe switch adds to each request, ns, in `[0, 1e6]`.
         switch_ns: f64,
     },
     /// Serial ATA.
@@ -59,7 +60,7 @@ impl LinkSpec {
         }
     }
 
-    /// Returns the time that it adds to each request, ns.
+    /// Returns the time that a switch adds to each request, ns.
     pub fn switch_ns(&self) -> f64 {
         match *self {
             Self::Pcie { switch_ns, .. } => switch_ns,
@@ -67,7 +68,7 @@ impl LinkSpec {
         }
     }
 
-    /// Returns how many requests may be in the drive at a time; `None`: more than any host sends.
+    /// Returns how many requests may be in the drive at a time; `None` without a limit.
     pub fn queue(&self) -> Option<u32> {
         match *self {
             Self::Pcie { .. } => None,
@@ -162,8 +163,8 @@ impl Link {
         Transfer { begins, ends }
     }
 
-    /// Moves data that becomes ready in pieces, the first at `first` and the last, of `piece` bytes, at `last`. It goes
-    /// without gaps, as late as the last piece allows; until then the link carries other data.
+    /// Moves data that becomes ready in pieces, the first at `first` and the last, of `piece` bytes, at `last`. The
+    /// transfer has no gaps and begins as late as the last piece allows; before it, the link carries other data.
     #[inline]
     pub fn stream(&mut self, way: Way, first: f64, last: f64, piece: u32, bytes: u32) -> Transfer {
         let before_last = f64::from(bytes.saturating_sub(piece)) * self.ns_per_byte;
@@ -176,7 +177,7 @@ impl Link {
         self.ns_per_byte
     }
 
-    /// Returns what a command takes on its way, besides its data.
+    /// Returns the time that a command takes on the link besides its data, ns.
     #[inline]
     pub fn switch_ns(&self) -> f64 {
         self.switch_ns
@@ -223,7 +224,8 @@ mod tests {
             let mut link = Link::new(&PCIE);
             link.stream(Way::Out, first, last, 4096, 65536).ends
         };
-        // Ready all the while: what the link takes. Slower than the link: the last piece, and its own time.
+        // If all pieces are ready: the time of the link. If they come more slowly than that: the last piece, and its
+        // transfer.
         assert!((ends(0.0, 100.0) - 65536.0 * byte).abs() < 1e-6);
         assert!((ends(0.0, 1e6) - (1e6 + 4096.0 * byte)).abs() < 1e-6);
     }

@@ -1,8 +1,8 @@
 //! The computer and operating system in front of a drive: the time that a worker's thread spends on each request.
 //!
-//! A thread does one thing at a time. At 10 us a request, its own time is half of the measurement, and it alone
-//! explains how many requests a second one thread reaches. Now and then it spends more than usual, or does not run at
-//! all for a while; that is the noise.
+//! A thread does one thing at a time. If a request takes 10 us, half of that is the thread's own time, which alone
+//! explains how many requests a second one thread reaches. Noise makes it spend more than usual, or not run at all for
+//! a while.
 //!
 //! It models neither caches (the model is driven past the page cache, as with direct=1) nor threads that share a CPU.
 
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::noise::NoiseSpec;
 
-/// Time that requests cost a thread under one family of engines, ns. All in `[0, 1e9]`.
+/// Time that a thread spends on requests under one family of engines, ns. All in `[0, 1e9]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineCosts {
-    /// For a submitting call, whatever it carries.
+    /// For a submission call, with any number of requests.
     pub call_ns: Nanos,
-    /// For each request of the call; the drive sees the request at the end of this.
+    /// For each request of the call. The drive gets the request at the end of this time.
     pub request_ns: Nanos,
     /// For each completion, before the thread can issue again.
     pub reap_ns: Nanos,
@@ -33,18 +33,18 @@ pub struct Machine {
     pub queued: EngineCosts,
     /// From the drive's completion until a sleeping thread runs: interrupt, wake-up, switch.
     pub wake_ns: Nanos,
-    /// From the drive's completion until a thread that is already looking sees it.
+    /// From the drive's completion until a polling thread sees it.
     pub poll_ns: Nanos,
-    /// Mean by which a sleep until an instant ends too late; exponential.
+    /// Mean lateness of a sleep until an instant; exponential.
     pub timer_late_ns: Nanos,
-    /// Whether waiting threads poll instead of sleeping, even if the job does not ask for it (hipri).
+    /// Whether waiting threads poll instead of sleeping, even without hipri in the job.
     pub polls: bool,
     /// Disturbances that add to these times.
     pub noise: Vec<NoiseSpec>,
 }
 
 impl Machine {
-    /// Creates a machine that costs nothing: it shows the drive alone.
+    /// Creates a machine that takes no time, so that a run shows the drive alone.
     pub fn ideal() -> Self {
         Self::default()
     }

@@ -1,7 +1,7 @@
-//! Disturbances of a thread: time that others take from its CPU, and calls that take longer than usual.
+//! Disturbances of a thread: times in which its CPU runs something else, and calls that take longer than usual.
 //!
-//! Distances between disturbances and their lengths are exponential. Every thread has its own. The rungs of the
-//! published tuning ladder differ in little else.
+//! Gaps between disturbances and their lengths are exponential, and independent for each thread. The published steps of
+//! system tuning differ in little else.
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
@@ -13,7 +13,7 @@ use crate::stalls::{StallSpec, Stalls};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "on", rename_all = "lowercase", deny_unknown_fields)]
 pub enum NoiseSpec {
-    /// The thread does not run for a while, whatever it does: interrupts, timers, other threads.
+    /// The thread does not run for a while, at any time: interrupts, timers, other threads.
     Time {
         /// Mean distance, s, positive.
         every_s: f64,
@@ -143,7 +143,7 @@ impl Noise {
         self.next = begins.min().unwrap_or(Nanos::MAX);
     }
 
-    /// Returns when a thread that works from `from` on for `cost` is done.
+    /// Returns when a thread has done the work that begins at `from` and takes `cost`.
     #[inline]
     pub(crate) fn work(&mut self, from: Nanos, cost: Nanos) -> Nanos {
         let ends = from + cost;
@@ -153,11 +153,11 @@ impl Noise {
         self.robbed(from, ends)
     }
 
-    /// Returns the same if time is taken on the way.
+    /// Computes [`Noise::work`] if time is stolen meanwhile.
     #[cold]
     fn robbed(&mut self, from: Nanos, mut ends: Nanos) -> Nanos {
         while let Some(theft) = self.thefts.iter_mut().find(|theft| theft.begins <= ends) {
-            // Time taken while the thread slept does not matter, except for the rest of it.
+            // Of time stolen since before `from`, when the thread slept, only the rest counts.
             ends += theft.ends.saturating_sub(theft.begins.max(from));
             theft.draw();
         }
@@ -190,7 +190,7 @@ mod tests {
         };
         let mut noise = Noise::new(&[spec], 5, 0);
         let mut now = 0;
-        // Work for 4 s, of which a theft comes every ms and takes a quarter of one.
+        // Work for 4 s. Every ms of it, a theft takes a quarter of a ms.
         for _ in 0..4_000_000 {
             now = noise.work(now, 1_000);
         }
@@ -204,7 +204,7 @@ mod tests {
             mean_ns: 1_000.0,
         };
         let mut noise = Noise::new(&[spec], 5, 0);
-        // Looks for one microsecond a second: of 1000 thefts in between hardly one lies at its edge.
+        // The thread works for one microsecond a second: of 1000 thefts between, hardly one overlaps it.
         let late: Nanos = (1..100)
             .map(|second| second * 1_000_000_000)
             .map(|from| noise.work(from, 1_000) - from - 1_000)

@@ -1,8 +1,8 @@
 //! Computes a drive's power, its low-power states, and its temperature.
 //!
-//! Power is an idle floor plus a part that grows with how busy the media are. After a while without requests the drive
-//! enters states that draw less; to leave one takes time. Power warms one thermal node; above a limit the drive lets
-//! less data through until it has cooled.
+//! Power is an idle floor plus a part proportional to how busy the media are. After a while without requests the drive
+//! enters states that draw less; leaving one takes time. Power warms one thermal node; above a limit the drive
+//! throttles the rate of data until it has cooled.
 //!
 //! Source: NVM Express Base Specification (power states with entry and exit latency, non-operational states).
 
@@ -18,7 +18,7 @@ use crate::drive::Active;
 pub struct LowPowerSpec {
     /// Time without requests after which the drive enters it, ns, positive.
     pub after_ns: f64,
-    /// Time to enter it, ns. Requests that come meanwhile wait for it too.
+    /// Time to enter it, ns. Requests that come meanwhile wait for the end of this, too.
     pub entry_ns: f64,
     /// Time to leave it, ns.
     pub exit_ns: f64,
@@ -31,11 +31,11 @@ pub struct LowPowerSpec {
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct PowerSpec {
-    /// Ready, without requests.
+    /// Power when ready, without requests.
     pub idle_W: f64,
-    /// With all of the media busy reading.
+    /// Power with all of the media busy reading.
     pub read_W: f64,
-    /// With all of the media busy writing.
+    /// Power with all of the media busy writing.
     pub write_W: f64,
     /// States from shallow to deep, each after a longer time than the one before.
     pub states: Vec<LowPowerSpec>,
@@ -193,8 +193,8 @@ impl Power {
         }
     }
 
-    /// Admits a request of `bytes` at `now` to a drive that was idle since `idle_since` (`now` if it was not). Returns
-    /// when the drive lets it in.
+    /// Admits a request of `bytes` at `now`, after the drive was idle since `idle_since` (`now` if it was busy).
+    /// Returns when the request enters.
     #[inline]
     pub(crate) fn admit(&mut self, now: f64, idle_since: f64, bytes: u32, active: Active) -> f64 {
         let mut at = now;
@@ -226,7 +226,7 @@ impl Power {
         now.max(entered) + state.exit_ns
     }
 
-    /// Books an idle time of `gap`. Returns the state that the drive is in at its end.
+    /// Accounts for an idle time of `gap`. Returns the drive's state at its end.
     fn save(&mut self, gap: f64) -> Option<LowPowerSpec> {
         let mut deepest = None;
         for (index, state) in self.spec.states.iter().enumerate() {
@@ -262,7 +262,7 @@ impl Power {
         if passed <= 0.0 {
             return;
         }
-        // The media's work is booked when it is planned, at most some ms ahead: too little to matter here.
+        // The media's work is counted when it is scheduled, at most some ms ahead, which is too little to matter here.
         let watts = ((energy - node.energy) * 1e9 / passed).max(0.0);
         let settles = thermal.ambient_C + thermal.rise_C_per_W * watts;
         let left = libm::exp(-passed * 1e-9 / thermal.time_constant_s);
@@ -333,7 +333,7 @@ mod tests {
         let mut power = Power::new(spec(), None);
         let none = Active::default();
         assert_eq!(power.admit(0.5 * S, 0.0, 4096, none), 0.5 * S);
-        // Asleep: it takes the way out. On its way in: the rest of that too.
+        // Asleep: the time to leave. While it falls asleep: also the rest of the time to enter.
         assert_eq!(power.admit(4.0 * S, 0.5 * S, 4096, none), 4.05 * S);
         assert_eq!(power.admit(5.05 * S, 4.0 * S, 4096, none), 5.15 * S);
         let drawn = power.drawn(25_000_000_000, 15.0 * S, none);
@@ -354,7 +354,7 @@ mod tests {
             throttled_Bps: 100e6,
         };
         let mut power = Power::new(spec(), Some(thermal));
-        // Busy writing: it settles at 80, and passes 70 after 10 s times the logarithm of 40/10.
+        // Busy writing: it would settle at 80 C and passes 70 C after 10 s * ln(40 / 10).
         let (mut now, mut active, mut first) = (0.0, Active::default(), None);
         while now < 60.0 * S {
             let at = power.admit(now, now, 1_000_000, active);
@@ -366,7 +366,7 @@ mod tests {
         }
         let first = first.unwrap();
         assert!((first - 13.86).abs() < 0.1, "{first}");
-        // Idle: it cools towards 40 and lets all through again.
+        // Idle: it cools towards 40 C and stops throttling.
         while now < 120.0 * S {
             power.admit(now, now, 0, active);
             now += 1e6;

@@ -1,7 +1,7 @@
 //! Runs a plan from its first stage to its last, in virtual time: one thread, one clock, the earliest event first.
 //!
-//! The result has the shape of a real run's. The clock begins at zero and continues from stage to stage; so does the
-//! state of the drive.
+//! The result has the shape of a real run's. The clock begins at zero. The clock and the state of the drives continue
+//! from stage to stage.
 
 use iogauge_core::generate::child_seed;
 use iogauge_core::log_record::LogRecord;
@@ -27,8 +27,8 @@ pub enum Event {
     Request(LogRecord),
 }
 
-/// Runs `plan` on `drives` behind `machine`, and passes events to `sink`. A file's descriptor is the index of its
-/// drive. Calls `should_continue` every 100 ms of virtual time or sooner. Once that returns false, nothing more is
+/// Runs `plan` on `drives` behind `machine`, and passes events to `sink`. The `fd` of a file is the index of its drive.
+/// Calls `should_continue` at least every 100 ms of virtual time. Once that returns false, no further request is
 /// issued.
 ///
 /// # Errors
@@ -113,7 +113,7 @@ impl<'a> StageRunner<'a> {
             let (event, drive) = soonest(drives);
             let at = thread.min(event);
             if at == Nanos::MAX {
-                // Nothing waits for anything: every worker is finished.
+                // No thread and no drive has a next event: every worker is finished.
                 break;
             }
             self.now = self.now.max(at);
@@ -139,7 +139,7 @@ impl<'a> StageRunner<'a> {
         self.collect(sink);
     }
 
-    /// Returns when the next thread continues, and which; of several at one instant, the first of the job file.
+    /// Returns the thread that continues next, and when; of several at one instant, the first in the job file.
     #[inline]
     fn earliest(&self) -> (Nanos, usize) {
         let mut earliest = (Nanos::MAX, 0);
@@ -177,7 +177,7 @@ impl<'a> StageRunner<'a> {
         }
     }
 
-    /// Merges what the threads handed over, and passes on the complete intervals.
+    /// Merges the slices of the threads, and passes on the complete intervals.
     fn collect(&mut self, sink: &mut impl FnMut(Event)) {
         for (index, thread) in self.threads.iter().enumerate() {
             self.account.collect(index, thread.recorder.handover());
@@ -187,7 +187,7 @@ impl<'a> StageRunner<'a> {
         }
     }
 
-    /// Ends a worker that has nothing more to do.
+    /// Ends a worker that has finished.
     fn end(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         let others = self.account.end(

@@ -1,4 +1,4 @@
-//! The parameters of a drive model, as its file has them.
+//! The parameters of a drive model, as in its file.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct DriveSpec {
     pub media: MediaSpec,
     /// The power of the entire drive.
     pub power: PowerSpec,
-    /// The heat of the entire drive; `None`: it stays cool.
+    /// The heat of the entire drive; `None`: it never throttles.
     pub thermal: Option<ThermalSpec>,
 }
 

@@ -1,7 +1,7 @@
-//! Rare delays of a server: one in a mean number of services, of much the same length or of any.
+//! Rare delays of a server: one in a mean number of services, with a constant, exponential or mixed length.
 //!
-//! Stalls are a renewal process without memory, not noise on each request: a stall delays everything behind it, and so
-//! one pair of numbers explains the tails at every depth.
+//! Stalls come at random between services; they are not noise on each request. A stall delays all requests behind it,
+//! so one pair of numbers explains the tails at every depth.
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StallSpec {
-    /// Mean number of services from one stall to the next; at least 1, which stalls every service.
+    /// Mean number of services from one stall to the next, at least 1; with 1, every service stalls.
     pub every_services: f64,
     /// Mean length, ns.
     pub mean_ns: f64,
@@ -61,7 +61,7 @@ impl Stalls {
         stalls
     }
 
-    /// Draws the services until the next stall: geometric, as every service stalls with the same probability.
+    /// Draws the services until the next stall: geometric, since every service stalls with the same probability.
     fn gap(&mut self) -> u64 {
         (self.rng.exponential() * self.between) as u64
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn come_as_often_and_last_as_long_as_they_should() {
+    fn stalls_have_their_frequency_and_mean_length() {
         for every_services in [1.0, 1.5, 4.0, 100.0] {
             let spec = StallSpec {
                 every_services,
@@ -104,7 +104,7 @@ mod tests {
                 .map(|_| stalls.before_service())
                 .filter(|&length| length > 0)
                 .collect();
-            // 40,000 of them at least: three standard errors are 1.5 %.
+            // At least 40,000 stalls: three standard errors are 1.5 %.
             let expected = f64::from(services) / every_services;
             assert!((lengths.len() as f64 / expected - 1.0).abs() < 0.015);
             let mean = lengths.iter().sum::<u64>() as f64 / lengths.len() as f64;

@@ -1,4 +1,4 @@
-//! One worker's thread in virtual time: it does one thing at a time, and each takes the machine's time for it.
+//! One worker's thread in virtual time. It does one thing at a time, and the machine's model says how long each takes.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -48,7 +48,7 @@ impl Handover for Slices {
 /// What the thread does next.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
-    /// Asks its worker for requests.
+    /// Takes requests from its worker.
     Deciding,
     /// Submits the `next` request of its batch to the drive; the call began at `start`.
     Submitting { next: usize, start: Nanos },
@@ -56,20 +56,20 @@ enum Doing {
     Waiting { min: usize, until: Nanos },
     /// Busy-waits until an instant.
     Spinning { until: Nanos },
-    /// Nothing more, once its current work is done.
+    /// Ends once its current work is done.
     Finished,
-    /// Nothing more.
+    /// Has ended.
     Ended,
 }
 
-/// The times that this thread pays: the machine's costs for its job's engine.
+/// The time that this thread spends on requests: the machine's costs for its job's engine.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
     call: Nanos,
     request: Nanos,
-    /// From a completion until a thread that waits for it continues.
+    /// From a completion until the waiting thread continues.
     notice: Nanos,
-    /// Mean by which a sleep until an instant ends too late.
+    /// Mean lateness of a sleep until an instant.
     late: Nanos,
     reap: Nanos,
     polls: bool,
@@ -83,7 +83,7 @@ impl Costs {
             EngineKind::IoUring | EngineKind::Libaio | EngineKind::Null => machine.queued,
         };
         Self {
-            // With a kernel thread that polls the submission queue, that thread makes the call.
+            // Under SQPOLL, a kernel thread submits, and no call is made.
             call: engine.call_ns * Nanos::from(!plan.engine.sqthread_poll),
             request: engine.request_ns,
             notice: if polls {
@@ -113,10 +113,10 @@ pub(crate) struct Thread<'a> {
     durable: bool,
     costs: Costs,
     noise: Noise,
-    /// Draws how late sleeps until an instant end; and the next one.
+    /// Draws the lateness of sleeps until an instant, and the next draw.
     timer: Exponential,
     late: Nanos,
-    /// The ramp's end while it lies ahead, else `Nanos::MAX`. Usage counts from there.
+    /// The ramp's end, from which CPU time counts; `Nanos::MAX` once it has passed.
     ramp_end: Nanos,
     /// Index in its stage.
     index: u64,
@@ -127,12 +127,12 @@ pub(crate) struct Thread<'a> {
     /// When it continues.
     at: Nanos,
     doing: Doing,
-    /// What the worker wanted after the batch that is being submitted; `None`: ask it again.
+    /// What the worker wanted after the batch that is being submitted; `None`: call it again.
     want_after_batch: Option<Want>,
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
-    /// Slots whose requests the drive has finished or will finish, and when; the earliest first.
+    /// Slots with known completions, and the instants of these, the earliest first.
     completions: VecDeque<(u32, Nanos)>,
     log_origin: Option<LogOrigin>,
 }
@@ -156,7 +156,7 @@ impl<'a> Thread<'a> {
     /// Creates the thread of the stage's worker at `position`, about to begin.
     ///
     /// # Errors
-    /// If the pattern cannot be drawn.
+    /// If no request can be drawn.
     pub(crate) fn new(
         stage: &'a StagePlan,
         machine: &Machine,
@@ -208,14 +208,14 @@ impl<'a> Thread<'a> {
         Ok(thread)
     }
 
-    /// Draws how late the next sleep until an instant ends. A polling thread does not sleep.
+    /// Draws the lateness of the next sleep until an instant. A polling thread does not sleep.
     fn set_timer(&mut self) {
         if !self.costs.polls {
             self.late = (self.timer.draw() * self.costs.late as f64) as Nanos;
         }
     }
 
-    /// Returns when it takes its next step; `Nanos::MAX` if only a completion can cause one, or nothing.
+    /// Returns when it takes its next step; `Nanos::MAX` if it waits for a completion or has ended.
     #[inline]
     pub(crate) fn due(&self) -> Nanos {
         match self.doing {
@@ -241,7 +241,7 @@ impl<'a> Thread<'a> {
         matches!(self.doing, Doing::Ended)
     }
 
-    /// Issues nothing more from `now` on, and sleeps no longer.
+    /// Stops issuing requests at `now`, and ends its sleep.
     pub(crate) fn stop(&mut self, now: Nanos) {
         self.worker.stop(now);
         if let Doing::Waiting { until, .. } | Doing::Spinning { until } = &mut self.doing {
@@ -258,7 +258,7 @@ impl<'a> Thread<'a> {
             .insert(self.completions.len() - later, (slot, at));
     }
 
-    /// Does what is due at `now`, until it would wait or meet a drive.
+    /// Does its work that is due at `now`, until it waits or calls a drive.
     #[inline]
     pub(crate) fn step(
         &mut self,
@@ -318,7 +318,7 @@ impl<'a> Thread<'a> {
         self.pass(resumes_at);
     }
 
-    /// Asks the worker for requests, as long as that takes no time.
+    /// Takes requests from the worker, as long as that takes no time.
     fn decide(&mut self) {
         loop {
             if self.at >= self.ramp_end {
@@ -380,7 +380,7 @@ impl<'a> Thread<'a> {
             };
             return;
         }
-        // As in an engine, one stamp serves the whole call.
+        // As in an engine, all requests of a call share one stamp.
         for request in &self.batch {
             self.stamps[request.slot as usize].1 = now;
         }

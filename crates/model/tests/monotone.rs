@@ -1,12 +1,12 @@
-//! No longer time, lower rate or more frequent disturbance makes a drive or a machine faster, and no deeper queue makes
-//! it slower.
+//! Checks that a longer time, a lower rate or more frequent disturbances never make a drive or a machine faster, and
+//! that a deeper queue never makes it slower.
 //!
-//! The names of parameters in JSON say which they are: times, rates, and frequencies. Loads keep their queues full, so
-//! the rate of requests decides.
+//! The name of a parameter in JSON shows whether it is a time, a rate or a frequency. Loads keep their queues full, so
+//! the rate of requests is the measure of speed.
 
 mod common;
 
-use common::{Load, plan, ran, rich};
+use common::{Load, outcome_of, plan, rich};
 use iogauge_core::Nanos;
 use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_core::time::MILLISECOND;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// How much a rate may rise by chance: other requests meet stalls, slow pages and the platters' angle.
+/// How much a rate may rise by chance, because other requests meet stalls, slow pages and the platters' angle.
 const CHANCE: f64 = 0.02;
 
 /// The direction in which a parameter is worse.
@@ -25,9 +25,9 @@ enum Worse {
     Less,
 }
 
-/// Returns it by the parameter's name; `None` if it depends.
+/// Returns the worse direction for a parameter's name; `None` if it depends.
 fn worse(key: &str) -> Option<Worse> {
-    // Housekeeping that waits for longer disturbs less, and a drive that is never idle does none.
+    // Idle work that starts later disturbs less, and a drive that is never idle does none.
     if key.ends_with("after_ns") {
         return None;
     }
@@ -41,7 +41,7 @@ fn worse(key: &str) -> Option<Worse> {
     }
 }
 
-/// Collects the JSON pointers of parameters that are worse in one direction.
+/// Collects the JSON pointers of parameters with a worse direction.
 fn places(value: &Value, pointer: &str, leaves: &mut Vec<(String, Worse)>) {
     match value {
         Value::Object(table) => {
@@ -62,7 +62,7 @@ fn places(value: &Value, pointer: &str, leaves: &mut Vec<(String, Worse)>) {
     }
 }
 
-/// Returns variants of `spec` as one parameter becomes much worse.
+/// Returns variants of `spec` in which one parameter becomes much worse.
 fn worsened<T: Serialize + DeserializeOwned>(spec: &T, pointer: &str, worse: Worse) -> T {
     let mut tree = serde_json::to_value(spec).unwrap();
     let value = tree.pointer_mut(pointer).unwrap();
@@ -74,7 +74,7 @@ fn worsened<T: Serialize + DeserializeOwned>(spec: &T, pointer: &str, worse: Wor
     serde_json::from_value(tree).unwrap()
 }
 
-/// Returns a time for some thousand requests.
+/// Returns a runtime for some thousand requests.
 fn runtime_ns(drive: &DriveSpec) -> Nanos {
     match drive.media {
         MediaSpec::Xpoint(_) => 8 * MILLISECOND,
@@ -101,10 +101,10 @@ fn loads(drive: &DriveSpec, depth: u32) -> [(&'static str, Vec<Load>); 3] {
 }
 
 fn iops(loads: &[Load], machine: &Machine, drive: &DriveSpec) -> f64 {
-    ran(&plan(&[loads.to_vec()], 1), machine, drive).iops()
+    outcome_of(&plan(&[loads.to_vec()], 1), machine, drive).iops()
 }
 
-/// Whether the rate fell by more than chance. It must not rise by more.
+/// Checks that the rate does not rise by more than chance. Returns whether it fell by more.
 fn falls(what: &str, before: f64, after: f64) -> bool {
     assert!(
         after <= before * (1.0 + CHANCE),
@@ -113,7 +113,7 @@ fn falls(what: &str, before: f64, after: f64) -> bool {
     after < before * (1.0 - 2.0 * CHANCE)
 }
 
-/// Returns drives that do not become hot: one that throttles stops throttling after less work.
+/// Returns drives that do not become hot, since less work can end throttling and make a drive faster.
 fn drives() -> Vec<DriveSpec> {
     let cool = |drive| DriveSpec {
         thermal: None,

@@ -1,14 +1,14 @@
-//! Each parameter of a drive and a machine moves something that a run shows: none is useless, and a fit can determine
+//! Checks that each parameter of a drive and a machine changes something that a run shows, so that a fit can determine
 //! it.
 //!
-//! Parameters are those of the specifications as JSON, so a new one that moves nothing fails here. Flash's parameters
-//! are tested beside it, against chance, with loads of their own.
+//! The parameters are those of the specifications as JSON, so a new one that changes nothing fails here. The tests of
+//! flash check its parameters, with loads of their own and against chance.
 
 mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Load, plan, ran, rich};
+use common::{Load, outcome_of, plan, rich};
 use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_core::results::Bytes;
 use iogauge_core::time::MILLISECOND;
@@ -17,14 +17,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Keys that select the kind of a table, and so its other keys.
+/// Keys that select the kind of a table and thereby its other keys.
 const TAGS: [&str; 3] = ["family", "kind", "on"];
 
-/// Factors to try on a number until something moves: some numbers are bounded above, some below, and some matter only
-/// beyond a limit.
+/// Factors to try on a number until something changes: some numbers have an upper bound, some a lower one, and some
+/// matter only beyond a limit.
 const FACTORS: [f64; 4] = [1.25, 0.8, 4.0, 0.25];
 
-/// All that a run shows of a drive and a machine. It is equal to the last bit if neither has changed.
+/// All that a run shows of a drive and a machine, equal to the last bit for the same drive and machine.
 #[derive(PartialEq)]
 struct Observation {
     /// I/Os, bytes and histograms of every row and direction.
@@ -35,10 +35,10 @@ struct Observation {
     drive: String,
 }
 
-/// Runs a reader, a writer that flushes, and one of each that does one thing at a time; then two lengths of pauses, and
-/// sequential reads after them.
-fn seen(drive: &DriveSpec, machine: &Machine) -> Observation {
-    // A disk takes its time.
+/// Runs a reader and a writer that flushes, at a depth and at depth one; then two lengths of pauses, and sequential
+/// reads after them.
+fn observe(drive: &DriveSpec, machine: &Machine) -> Observation {
+    // A disk is slow.
     let runtime_ns = match drive.media {
         MediaSpec::Disk(_) => 800 * MILLISECOND,
         _ => 40 * MILLISECOND,
@@ -80,7 +80,7 @@ fn seen(drive: &DriveSpec, machine: &Machine) -> Observation {
         vec![paused(3 * MILLISECOND)],
         vec![paused(8 * MILLISECOND)],
     ];
-    let ran = ran(&plan(&stages, 1), machine, drive);
+    let ran = outcome_of(&plan(&stages, 1), machine, drive);
     let tallies = ran.result.rows.iter().flat_map(|row| row.tallies.values());
     Observation {
         rows: tallies
@@ -121,10 +121,7 @@ fn leaves(value: &Value, pointer: &str, name: &str, numbers: &mut Vec<(String, S
             }
         }
         Value::Array(list) => {
-            assert!(
-                !list.is_empty(),
-                "{name} has nothing in it that could be tried"
-            );
+            assert!(!list.is_empty(), "{name} has no values to try");
             for (index, inner) in list.iter().enumerate() {
                 leaves(
                     inner,
@@ -135,7 +132,7 @@ fn leaves(value: &Value, pointer: &str, name: &str, numbers: &mut Vec<(String, S
             }
         }
         Value::Number(_) | Value::Bool(_) => numbers.push((pointer.into(), name.into())),
-        Value::Null | Value::String(_) => panic!("{name} is {value}: nothing that could be tried"),
+        Value::Null | Value::String(_) => panic!("{name} is {value}: no value to try"),
     }
 }
 
@@ -151,22 +148,23 @@ fn others(value: &Value) -> Vec<Value> {
     scaled.filter(|other| other != value).collect()
 }
 
-/// Notes by name which parameters of `spec` change what `seen` returns, and which do not. Skips those in `moved`.
+/// Sorts the parameters of `spec` by name into those that change the return value of `observe` and those that do not.
+/// Skips those in `moved`.
 fn try_each<T: Serialize + DeserializeOwned>(
     spec: &T,
     check: impl Fn(&T) -> Result<(), String>,
-    seen: impl Fn(&T) -> Observation,
+    observe: impl Fn(&T) -> Observation,
     moved: &mut BTreeSet<String>,
     unmoved: &mut BTreeSet<String>,
 ) {
     let tree = serde_json::to_value(spec).unwrap();
     let mut numbers = Vec::new();
     leaves(&tree, "", "", &mut numbers);
-    let before = seen(spec);
+    let before = observe(spec);
     let again = serde_json::from_value(tree.clone()).unwrap();
     assert!(
-        seen(&again) == before,
-        "what changed nothing moves something"
+        observe(&again) == before,
+        "an equal specification gives another outcome"
     );
     for (pointer, name) in numbers {
         if moved.contains(&name) {
@@ -180,13 +178,13 @@ fn try_each<T: Serialize + DeserializeOwned>(
                 let spec: T = serde_json::from_value(tree).ok()?;
                 check(&spec).is_ok().then_some(spec)
             });
-        let moves = changed.any(|spec| seen(&spec) != before);
+        let moves = changed.any(|spec| observe(&spec) != before);
         if moves { &mut *moved } else { &mut *unmoved }.insert(name);
     }
 }
 
 #[test]
-fn each_parameter_of_a_drive_moves_something() {
+fn each_parameter_of_a_drive_changes_something() {
     let machine = rich::machine();
     let (mut moved, mut unmoved) = (BTreeSet::new(), BTreeSet::new());
     for drive in rich::drives() {
@@ -194,27 +192,27 @@ fn each_parameter_of_a_drive_moves_something() {
             continue;
         }
         assert_eq!(drive.check(), Ok(()));
-        let seen = |drive: &DriveSpec| seen(drive, &machine);
-        try_each(&drive, DriveSpec::check, seen, &mut moved, &mut unmoved);
+        let observe = |drive: &DriveSpec| observe(drive, &machine);
+        try_each(&drive, DriveSpec::check, observe, &mut moved, &mut unmoved);
     }
-    // Memory draws no more power when it works, for example. Another drive must show it.
+    // Some parameters matter only in other drives: memory, for example, draws no more power when it works.
     let nowhere: Vec<_> = unmoved.difference(&moved).collect();
-    assert!(nowhere.is_empty(), "these move nothing: {nowhere:?}");
+    assert!(nowhere.is_empty(), "these change nothing: {nowhere:?}");
     assert!(moved.len() > 50, "{moved:?}");
 }
 
 #[test]
-fn each_parameter_of_a_machine_moves_something() {
+fn each_parameter_of_a_machine_changes_something() {
     let drive = &rich::drives()[0];
     let (mut moved, mut unmoved) = (BTreeSet::new(), BTreeSet::new());
-    let seen = |machine: &Machine| seen(drive, machine);
+    let observe = |machine: &Machine| observe(drive, machine);
     try_each(
         &rich::machine(),
         Machine::check,
-        seen,
+        observe,
         &mut moved,
         &mut unmoved,
     );
-    assert!(unmoved.is_empty(), "these move nothing: {unmoved:?}");
+    assert!(unmoved.is_empty(), "these change nothing: {unmoved:?}");
     assert!(moved.len() > 10, "{moved:?}");
 }

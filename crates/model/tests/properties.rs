@@ -1,9 +1,9 @@
-//! Properties of any drive behind any link and machine, under any requests.
+//! Properties of any drive behind any link and machine, under any load.
 
 mod common;
 
 use common::any::{self, CAPACITY, cases};
-use common::{Load, RunOutcome, plan, ran};
+use common::{Load, RunOutcome, outcome_of, plan};
 use iogauge_core::log_record::bytes_of;
 use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_core::recorder::Exact;
@@ -46,7 +46,7 @@ proptest! {
     ) {
         prop_assert_eq!(spec.check(), Ok(()));
         prop_assert_eq!(machine.check(), Ok(()));
-        let ran = ran(&plan(std::slice::from_ref(&loads), seed), &machine, &spec);
+        let ran = outcome_of(&plan(std::slice::from_ref(&loads), seed), &machine, &spec);
         prop_assert!(ran.result.in_flight.is_empty());
         prop_assert_eq!(&ran.result.error, &None);
         for (index, load) in loads.iter().enumerate() {
@@ -68,14 +68,14 @@ proptest! {
         }
     }
 
-    /// Requests in flight, by the loop, equal rate times latency, by the recorder.
+    /// Little's law: the loop's mean queue depth equals the recorder's rate times latency.
     #[test]
     fn littles_law_holds(
         spec in any::drive(),
         machine in any::machine(),
         loads in prop::collection::vec(any::load(), 1..4),
     ) {
-        let ran = ran(&plan(std::slice::from_ref(&loads), 1), &machine, &spec);
+        let ran = outcome_of(&plan(std::slice::from_ref(&loads), 1), &machine, &spec);
         for ((row, worker), load) in ran.result.rows.iter().zip(&ran.result.workers).zip(&loads) {
             let count: u64 = lats(row).map(|lat| lat.count).sum();
             let sum: u64 = lats(row).map(|lat| lat.sum_ns).sum();
@@ -86,18 +86,18 @@ proptest! {
         }
     }
 
-    /// Link and media carry no more than they can, and a thread does one thing at a time.
+    /// Link and media do not exceed their rates, and a thread does one thing at a time.
     #[test]
     fn never_faster_than_any_part(
         spec in any::drive(),
         machine in any::machine(),
         loads in prop::collection::vec(any::load(), 1..4),
     ) {
-        let ran = ran(&plan(std::slice::from_ref(&loads), 1), &machine, &spec);
+        let ran = outcome_of(&plan(std::slice::from_ref(&loads), 1), &machine, &spec);
         let last = ran.log.iter().map(|record| record.done_ns).max().unwrap() as f64;
         let controllers = f64::from(spec.controllers);
         let (read, written) = (bytes(&ran, READ), bytes(&ran, WRITE));
-        // Each controller has a link of its own; on SATA only one side may send.
+        // Each controller has its own link; SATA is half duplex.
         let link = spec.link.rate_Bps() * controllers * last / 1e9;
         let both_ways = spec.link.queue().is_none();
         let busiest_way = if both_ways { read.max(written) } else { read + written };
@@ -111,7 +111,7 @@ proptest! {
         }
     }
 
-    /// The same seed makes the same run: every request, the histograms, and what the drive drew.
+    /// The same seed makes the same run: every request, the histograms, and the drive's energy.
     #[test]
     fn repeats_by_seed(
         spec in any::drive(),
@@ -120,14 +120,14 @@ proptest! {
         seed: u64,
     ) {
         let plan = plan(&[loads], seed);
-        let (one, other) = (ran(&plan, &machine, &spec), ran(&plan, &machine, &spec));
+        let (one, other) = (outcome_of(&plan, &machine, &spec), outcome_of(&plan, &machine, &spec));
         prop_assert!(bytes_of(&one.log) == bytes_of(&other.log));
         let seen = |ran: &RunOutcome| format!("{:?}", (&ran.result, &ran.drive));
         prop_assert_eq!(seen(&one), seen(&other));
     }
 }
 
-/// Returns the least time of all controllers' media together for the requests, ns.
+/// Returns the least time that the media of all controllers together need for the requests, ns.
 fn least_ns(spec: &DriveSpec, ran: &RunOutcome) -> f64 {
     let (read, written) = (bytes(ran, READ), bytes(ran, WRITE));
     match &spec.media {
@@ -138,7 +138,7 @@ fn least_ns(spec: &DriveSpec, ran: &RunOutcome) -> f64 {
         MediaSpec::Nand(spec) => {
             let slc = spec.slc.map_or(f64::INFINITY, |slc| slc.program_ns);
             let program = spec.program_ns.min(slc) * (1.0 - spec.program_spread);
-            // Data in the buffers of all controllers, at most three, need not be programmed yet.
+            // Data in the buffers of the at most three controllers need not be programmed yet.
             let programmed = written - 3.0 * spec.buffer_bytes as f64;
             let commands = ran.log.len() as f64 * spec.command_ns;
             let dies = programmed / f64::from(spec.unit_bytes()) * program / f64::from(spec.dies);
@@ -152,7 +152,7 @@ fn least_ns(spec: &DriveSpec, ran: &RunOutcome) -> f64 {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// The drive holds what was written, through stripes, splitting, collection and folding, and nothing else.
+    /// The drive holds exactly the data that was written, through stripes, splitting, collection and folding.
     #[test]
     fn no_page_is_lost(
         spec in any::drive_of(any::nand().prop_map(|spec| {
@@ -167,16 +167,16 @@ proptest! {
         let fill = Load { bytes: 65_536, align_bytes: 65_536, ios: written, region_bytes, ..Load::new(Rw::Write, depth) };
         let over = Load { bytes, align_bytes: 512, ios: 300, region_bytes, ..Load::new(Rw::Randrw, depth) };
         let look = Load { bytes: 131_072, ios: CAPACITY / 131_072, ..Load::new(Rw::Read, depth) };
-        let ran = ran(&plan(&[vec![fill], vec![over], vec![look]], 1), &machine, &spec);
+        let ran = outcome_of(&plan(&[vec![fill], vec![over], vec![look]], 1), &machine, &spec);
         prop_assert_eq!(ran.drive.unwritten_reads, (CAPACITY - region_bytes) / 4096);
     }
 
-    /// With a host that costs nothing, the queue is as full as it may be at every instant.
+    /// With a host that takes no time, the queue is always full.
     #[test]
-    fn no_place_in_a_queue_is_ever_idle(spec in any::drive(), depth in 1u32..33) {
+    fn the_queue_is_always_full(spec in any::drive(), depth in 1u32..33) {
         let end = 5 * MILLISECOND;
         let load = Load { runtime_ns: end, ..Load::new(Rw::Randrw, depth) };
-        let ran = ran(&plan(&[vec![load]], 1), &Machine::ideal(), &spec);
+        let ran = outcome_of(&plan(&[vec![load]], 1), &Machine::ideal(), &spec);
         let area: u64 = ran.log.iter().map(|record| record.done_ns.min(end) - record.start_ns).sum();
         prop_assert_eq!(area, u64::from(depth) * end);
     }

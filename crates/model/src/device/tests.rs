@@ -1,4 +1,4 @@
-//! The longer way through a drive, against the times of its parts.
+//! Compares the longer path through a drive with the times of its parts.
 
 use iogauge_core::{Kind, Nanos};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ pub(crate) fn access(ticket: u64, kind: Kind, offset_bytes: u64, length_bytes: u
     }
 }
 
-/// Returns when each of these requests is done, by ticket. Each comes at its instant.
+/// Submits each request at its instant. Returns when each is done, by ticket.
 pub(crate) fn done<D: Drive>(device: &mut D, requests: &[(Nanos, Access)]) -> Vec<Nanos> {
     let mut at = vec![Nanos::MAX; requests.len()];
     let mut returned: Vec<Returned> = Vec::new();
@@ -89,7 +89,8 @@ fn larger_requests_are_split_into_commands() {
         max_transfer_bytes: 8192,
         ..drive()
     };
-    // Writes show it: the second command's data reaches the drive behind the first's, and each pays a first chunk.
+    // Writes show the split: the data of the second command arrives after that of the first, and each command has a
+    // first chunk.
     let MediaSpec::Xpoint(media) = drive().media else {
         unreachable!()
     };
@@ -100,7 +101,7 @@ fn larger_requests_are_split_into_commands() {
         }),
         ..spec
     };
-    // The pipe's turn, the first chunk's way in, and the chunks.
+    // The pipe's turnaround, the transfer of the first chunk, and the service of the chunks.
     let begun = 500 + 1_000;
     let split = alone(&slow_first(spec), access(0, Kind::Write, 0, 16384));
     assert_eq!(split, begun + 2 * (3_000 + 2_000) + 6_000);
@@ -122,14 +123,14 @@ fn two_controllers_share_the_work() {
     let ends = done(&mut device, &reads);
     assert_eq!(ends[6], ends[7]);
     assert_eq!(ends[7], 3 * 1_600 + 7_600);
-    // Half of a chunk counts as all of it for half of the time.
+    // Half of the media for a time counts as all of them for half of it.
     assert_eq!(device.active().read_ns, 8.0 * 1_600.0 / 2.0);
     assert_eq!(alone(&spec, access(0, Kind::Read, 0, 8192)), 7_600);
     assert_eq!(alone(&spec, access(0, Kind::Sync, 0, 0)), 300);
 }
 
 #[test]
-fn no_more_go_in_than_the_link_has_tags() {
+fn no_more_requests_enter_than_the_link_has_tags() {
     let spec = DriveSpec {
         link: LinkSpec::Sata {
             generation: 3,
@@ -173,7 +174,7 @@ fn a_sleeping_drive_takes_time_to_wake() {
     assert_eq!(ends[1], 2_050_000 + 7_600);
     assert_eq!(ends[2], 2_050_000 + 9_200);
     assert_eq!(ends[3], 2_060_000 + 7_600);
-    // Until the end except one long sleep, which it booked when it was woken.
+    // All of the time but one long sleep, which was counted at the wake-up.
     let drawn = device.drawn(2_060_000);
     assert_eq!(drawn.low_power_ns, 2_000_000.0 - 7_600.0 - 1e6);
 }
@@ -191,7 +192,8 @@ fn flash_behind_two_controllers_reports_both() {
         ..drive()
     };
     let mut device = Device::new(&spec, 1).unwrap();
-    // Writes all of it, for which the layers need room beyond an even half, then reads what was never written.
+    // Writes all of the drive, of which a controller may hold more than half, then reads chunks that were never
+    // written.
     let write = |ticket: u64| {
         let chunk = ticket << 16;
         (
@@ -232,7 +234,7 @@ fn a_spec_out_of_range_is_refused_by_name() {
 }
 
 proptest! {
-    /// On any way, each request returns once, and none before its media could have done it.
+    /// On either path, each request returns once, and none before its media could have done it.
     #[test]
     fn each_request_comes_back_once(
         controllers in 1u32..4,
@@ -258,12 +260,12 @@ proptest! {
                 Kind::Write => 2_000.0 * f64::from(access.length_bytes / 4096) / f64::from(controllers) + 6_000.0,
                 _ => 300.0,
             };
-            // One stripe more or less on a controller.
+            // A controller may have one stripe more or less.
             prop_assert!((end - from) as f64 >= pipe - 4.0 * 2_000.0, "{access:?} {}", end - from);
         }
     }
 
-    /// The same holds for flash, whose ends are known late, and for durable writes.
+    /// The same holds for flash, where the end of a request becomes known late, and for durable writes.
     #[test]
     fn each_request_to_flash_comes_back_once(
         controllers in 1u32..4,

@@ -1,11 +1,10 @@
-//! A hard disk, for scale: one arm that seeks, platters that turn, and a queue. It takes the nearest request first,
-//! unless one has waited for too long.
+//! A hard disk, for comparison: one arm that seeks, platters that turn, and a queue. It serves the nearest request
+//! first, unless one has waited too long.
 //!
-//! A request that continues where the last one ended is streamed, as the disk reads ahead and gathers writes in its
+//! A request that continues where the last one ended is streamed, since the disk reads ahead and gathers writes in its
 //! memory. Every other request seeks, waits for its sector, and passes under the head. Outer tracks are faster.
 //!
-//! It does not model a write cache that answers before the platters have the data (it is as if switched off), remapped
-//! sectors, or spin-up.
+//! It models no write-back cache (as if switched off), remapped sectors or spin-up.
 
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
@@ -22,7 +21,7 @@ pub struct DiskSpec {
     pub rpm: f64,
     /// Seek to the next track.
     pub seek_shortest_ns: f64,
-    /// Seek over all tracks. In between, seeks grow with the square root of the distance.
+    /// Seek over all tracks. Between the two, the time grows with the square root of the distance.
     pub seek_longest_ns: f64,
     /// Rate at the first byte of the disk, bytes a second, positive.
     pub outer_Bps: f64,
@@ -32,9 +31,9 @@ pub struct DiskSpec {
     pub command_ns: f64,
     /// Most bytes that it reads ahead or gathers.
     pub cache_bytes: u64,
-    /// Whether it takes the nearest request instead of the oldest.
+    /// Whether it serves the nearest request instead of the oldest.
     pub reorders: bool,
-    /// The longest time for which others may overtake a request.
+    /// The longest time for which a request may be overtaken.
     pub longest_wait_ns: f64,
 }
 
@@ -84,7 +83,7 @@ pub struct Disk {
     /// Waiting requests and when each came, the oldest first.
     waiting: Vec<(Access, f64)>,
     current: Option<CurrentRequest>,
-    /// The head's place: the byte after the last one that passed, and when it passed.
+    /// The head's position: the byte after the last one that passed, and when it passed.
     head: u64,
     since: f64,
     active: Active,
@@ -118,7 +117,7 @@ impl Disk {
 
     /// Returns a byte's place on its track, in turns from the disk's first byte.
     fn angle(&self, offset: u64) -> f64 {
-        // Tracks shorten evenly with the offset: the distance passed is an integral of 1 / rate.
+        // Tracks become shorter linearly with the offset, so the angle is an integral of 1 / rate.
         let outer_track = self.spec.outer_Bps * self.turn_ns() / 1e9;
         let slower = self.rate_Bps(offset) / self.spec.outer_Bps - 1.0;
         let bend = if slower == 0.0 {
@@ -132,7 +131,7 @@ impl Disk {
     /// Returns when the first byte of a request comes under the head, if the arm starts at `now`.
     fn reached(&self, now: f64, access: &Access) -> f64 {
         if access.offset_bytes == self.head {
-            // The data was read ahead, or is gathered, while the platters turn.
+            // The data was read ahead or is gathered while the platters turn.
             let ahead = self.spec.cache_bytes as f64 * 1e9 / self.rate_Bps(self.head);
             return self.since.max(now - ahead);
         }
@@ -292,11 +291,11 @@ mod tests {
 
     #[test]
     fn random_reads_take_a_seek_and_half_a_turn() {
-        // The mean of a square root of the distance between two random places is 8/15.
+        // The mean square root of the distance between two random points of [0, 1] is 8/15.
         let mean_ns = 0.02e6 + 0.5e6 + 15.5e6 * 8.0 / 15.0 + 60e9 / 7200.0 / 2.0;
         let measured = rate(&mut disk(false), 1, random());
         assert!((measured * mean_ns / 1e9 - 1.0).abs() < 0.03, "{measured}");
-        // Without reordering, a deeper queue gains nothing; the nearest request first gains much.
+        // A deeper queue helps only with reordering.
         let in_turn = rate(&mut disk(false), 32, random());
         assert!((in_turn / measured - 1.0).abs() < 0.03);
         assert!(rate(&mut disk(true), 32, random()) > 1.8 * measured);
@@ -306,7 +305,7 @@ mod tests {
     fn places_one_turn_apart_lie_under_each_other_in_every_zone() {
         let disk = disk(true);
         for offset in [0, CAPACITY / 3, CAPACITY - (8 << 20)] {
-            // A track's length at its middle, as rates change along it.
+            // The length of a track from the rate at its middle, since the rate changes along it.
             let turn_s = 60.0 / 7200.0;
             let track = disk.rate_Bps(offset) * turn_s;
             let track = (disk.rate_Bps(offset + track as u64 / 2) * turn_s) as u64;

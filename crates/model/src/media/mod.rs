@@ -68,7 +68,7 @@ impl Media {
     }
 }
 
-/// Calls a method of the media, whichever they are.
+/// Calls a method on media of any kind.
 macro_rules! for_media {
     ($media:expr, $inner:ident => $call:expr) => {
         match $media {

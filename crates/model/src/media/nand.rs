@@ -2,17 +2,17 @@
 //!
 //! **Reads** go through the controller to the dies of their pages, and back over the dies' channels and the link. Data
 //! that is still in the buffer, or was never written, needs no die. **Writes** are done once they are in the buffer.
-//! The buffer is emptied in units of a page on each plane of a die, by any die that has nothing else to program; writes
-//! wait while it is full. Each unit brings a share of what collection has to move and to erase, and the dies do that
-//! first: so collection bounds a steady stream of writes. **Dies** serve reads first, but a program that has begun
-//! continues (or is suspended, if the drive can do that): therefore reads slow down tenfold under writes.
+//! Dies with nothing else to program empty the buffer in units of a page on each plane of a die; writes wait while it
+//! is full. Each unit adds a share of the moves and erases of garbage collection, which dies do first, so collection
+//! limits the rate of sustained writes. **Dies** serve reads first, but a program that has begun continues (or is
+//! suspended, if the drive can do that), so writes can slow down reads tenfold.
 //!
-//! Everything is a server with a queue. If requests come in the order in which they will be served, their end is
-//! computed at once; the rest are events. The drive takes its time from the instants of its calls.
+//! Everything is a server with a queue. Where requests come in the order of service, their end is computed at once; all
+//! else is an event. The drive's clock is the instant of the latest call.
 //!
-//! It does not model read-ahead, planes that read independently, wear levelling, read disturb, refresh, one-bit cells
-//! that shrink as the drive fills, or merging of writes to one chunk in the buffer. Reads do not look up where a page
-//! was put: they find their die by address, striped or, on a drive that was written at random before, scattered.
+//! It does not model read-ahead, planes that read independently, wear levelling, read disturb, refresh, an SLC region
+//! that shrinks as the drive fills, or merging of writes to one chunk in the buffer. Reads do not look up where a page
+//! was put: the address determines their die, by striping or, on a drive that was written at random before, by a hash.
 
 mod agenda;
 mod background;
@@ -67,19 +67,19 @@ pub struct Nand {
     buffer: Buffer,
     slc: Option<Slc>,
     space: Space,
-    /// What dies must do next: units that collection moves, reads for them, and erases.
+    /// Work that dies must do first: units that collection moves, reads for them, and erases.
     moves_due: f64,
     move_reads_due: f64,
     erases_due: f64,
     /// Writes that wait for room in the buffer.
     waiting: VecDeque<u32>,
-    /// Flushes, and how many units must be programmed before each.
+    /// Flushes, each with the number of units that must be programmed before it.
     flushes: VecDeque<(u32, u64)>,
     /// When the latest write entered the buffer.
     last_write: f64,
     /// Whether an [`Event::Idle`] is scheduled.
     watching: bool,
-    /// Whether the last write is long enough ago to move data out of the one-bit cells.
+    /// Whether the last write is long enough ago to move data out of the SLC region.
     folding: bool,
     requests: Requests,
     agenda: Agenda,
@@ -89,8 +89,7 @@ pub struct Nand {
 }
 
 impl Nand {
-    /// Creates a drive at rest, with the writes that [`NandSpec::initial`] names. Requests must stay within its
-    /// capacity.
+    /// Creates a drive at rest in the state [`NandSpec::initial`]. Requests must stay within its capacity.
     pub fn new(spec: NandSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
         let space = Space::new(capacity_bytes, &spec, seed);
         let kinds = spec.stalls.iter().enumerate();
@@ -125,7 +124,7 @@ impl Nand {
         }
     }
 
-    /// Returns what it did so far.
+    /// Returns the counts so far.
     pub fn counters(&self) -> NandCounters {
         self.counters
     }
@@ -135,7 +134,7 @@ impl Nand {
         Wear::of(self.space.ftl().erases())
     }
 
-    /// Returns how many chunks the one-bit cells hold.
+    /// Returns how many chunks the SLC region holds.
     pub fn slc_chunks(&self) -> u64 {
         self.slc.as_ref().map_or(0, Slc::held)
     }
@@ -169,7 +168,7 @@ impl Drive for Nand {
         let comes = now + self.link.switch_ns();
         let at = comes.max(self.controller) + self.spec.command_ns;
         self.controller = at;
-        // The controller takes requests in order. If nothing else happens until then, this can be now.
+        // The controller serves requests in order. If no event comes before, continue at once.
         if self.agenda.next().is_none_or(|next| next > at) {
             self.handed(slot, at);
         } else {
@@ -184,8 +183,8 @@ impl Drive for Nand {
         if self.requests.is_empty() {
             return done;
         }
-        // Inner events lead to nothing that the host sees before the last step of a request, which takes at least this
-        // long. Until then they can wait, and be processed together with what follows.
+        // The host sees an inner event only after the last step of a request, which takes at least this long. Until
+        // then inner events can wait and be processed together.
         let counts = self.requests.by_kind();
         let last_step = if counts.others > 0 {
             0.0
@@ -223,7 +222,7 @@ impl Drive for Nand {
 }
 
 /// Returns the die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all
-/// dies begins elsewhere, so that no stride stays on one die.
+/// dies begins at another die, so that no stride stays on one die.
 #[inline]
 fn striped(unit: u64, dies: u64) -> u32 {
     let (round, place) = (unit / dies, unit % dies);
@@ -232,7 +231,7 @@ fn striped(unit: u64, dies: u64) -> u32 {
     (if die >= dies { die - dies } else { die }) as u32
 }
 
-/// Returns the die of a unit that was written at random: any.
+/// Returns the die of a unit that was written at random: a hash of the unit.
 #[inline]
 fn scattered(unit: u64, dies: u64) -> u32 {
     // The finalizer of splitmix64.
@@ -243,7 +242,7 @@ fn scattered(unit: u64, dies: u64) -> u32 {
 }
 
 impl Nand {
-    /// The controller passes a request on.
+    /// Continues a request after the controller has processed its command.
     #[inline]
     fn handed(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
@@ -265,7 +264,7 @@ impl Nand {
         self.pending.push(ticket, libm::ceil(at) as Nanos);
     }
 
-    /// Requests the pages of chunks `first` to `last` from their dies, or from wherever else they are.
+    /// Reads the pages of chunks `first` to `last` from their dies. Chunks in the buffer and unwritten ones need none.
     #[inline]
     fn read_pages(&mut self, slot: u32, first: u64, last: u64, at: f64) {
         let access = self.requests.get(slot).access;
@@ -321,7 +320,7 @@ impl Nand {
         needs
     }
 
-    /// Returns how long a read of a chunk keeps its die busy.
+    /// Returns how long a read of a chunk keeps its die busy, ns.
     #[inline]
     fn page_read(&mut self, chunk: u64) -> f64 {
         let spec = &self.spec;
@@ -347,7 +346,7 @@ impl Nand {
         length
     }
 
-    /// Sends a page from its die's register over the channel.
+    /// Sends bytes from a die's register over the channel.
     #[inline]
     fn read(&mut self, slot: u32, channel: u32, bytes: u32, at: f64) {
         let arrival = self.channels.transfer(channel, at, bytes);

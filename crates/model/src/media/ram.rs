@@ -1,4 +1,4 @@
-//! Memory: it has no media time, only the latency on the way. What remains of a measurement is the machine.
+//! Memory: it has no media time, only a latency. A measurement of it shows the machine.
 
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::link::{Link, Way};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RamSpec {
-    /// From command to answer, ns, in `[0, 1e9]`.
+    /// From command to completion, ns, in `[0, 1e9]`.
     pub latency_ns: f64,
 }
 

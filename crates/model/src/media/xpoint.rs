@@ -2,16 +2,16 @@
 //!
 //! A request waits for the pipe, is served there for a time that depends on its direction and on the 4 KiB chunks that
 //! it touches, and returns a fixed latency later. Data that is read leaves over the link chunk by chunk. The pipe takes
-//! time for each change of direction, and now and then it stalls; both hold up everything behind. This explains the
-//! knee of the read sweep at a depth of four to six, the flat 99th percentile, the bathtub of mixed reads and writes,
-//! and the tails at every depth.
+//! time for each change of direction, and now and then it stalls; both delay all requests behind. This explains the
+//! knee of the read sweep at a depth of four to six, the flat 99th percentile, the bathtub curve of mixed reads and
+//! writes, and the tails at every depth.
 //!
-//! There is no translation layer and no garbage collection: a write costs the same whatever was written before. No two
-//! requests work in one chunk at a time, and a write of part of a chunk reads it first.
+//! There is no translation layer and no garbage collection: a write costs the same after any earlier writes. Requests
+//! for the same chunk are served one at a time, and a write of part of a chunk reads it first.
 //!
 //! After a long time without power, the drive refreshes its media in the background for hours.
 //!
-//! Power states and temperature are not here but in the device around it.
+//! The device around it models power states and temperature.
 //!
 //! Source: the figures of docs/accuracy.md, to which it is fitted; Wu et al., Towards an Unwritten Contract of Intel Optane
 //! SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost of translation.
@@ -37,9 +37,9 @@ pub struct XpointSpec {
     pub write_chunk_ns: f64,
     /// The pipe's time for each further chunk of a write.
     pub write_next_chunk_ns: f64,
-    /// Added for each chunk of a request that does not begin at a chunk's boundary.
+    /// Added for each chunk of a request that begins within a chunk.
     pub misaligned_chunk_ns: f64,
-    /// The pipe's time for a change between reads and writes.
+    /// The pipe's time to change between reads and writes.
     pub turnaround_ns: f64,
     /// Time from the pipe to the host, for a read. Its chunks are busy meanwhile.
     pub read_latency_ns: f64,
@@ -53,7 +53,7 @@ pub struct XpointSpec {
     pub write_stalls: Vec<StallSpec>,
     /// Time of a flush or a trim: there is nothing to write back.
     pub command_ns: f64,
-    /// What the drive does in the background after a time without power.
+    /// The refresh in the background after a long time without power.
     pub refresh: Option<RefreshSpec>,
 }
 
@@ -67,7 +67,7 @@ pub struct RefreshSpec {
     pub lasts_h: f64,
     /// Distance between the beginnings of two pieces, ns, positive.
     pub every_ns: f64,
-    /// Time for which a piece takes the pipe.
+    /// Time for which a piece occupies the pipe.
     pub piece_ns: f64,
 }
 
@@ -105,8 +105,8 @@ impl XpointSpec {
     }
 }
 
-/// Chunks that may still be busy. The table forgets a chunk if two share an entry. Few are busy at a time, so that is
-/// rare; one wait is then not modelled.
+/// Chunks that may still be busy. If two chunks share an entry, the table forgets one, and a wait for it is not
+/// modelled. Few chunks are busy at a time, so this is rare.
 #[derive(Debug)]
 struct Locks(Box<[(u64, f64)]>);
 
@@ -155,7 +155,7 @@ impl Refresh {
     /// Returns when a service that could begin at `begins` does begin.
     #[cold]
     fn delay(&mut self, begins: f64) -> f64 {
-        // All pieces that came while the pipe was idle are over, except the last.
+        // All pieces that began while the pipe was idle are over, except perhaps the last.
         let missed = libm::floor((begins - self.next) / self.every);
         self.next += missed * self.every;
         let ends = self.next + self.piece;
@@ -246,11 +246,11 @@ impl Xpoint {
         begins
     }
 
-    /// Returns when all of a request's chunks have been free and had their time, from `from` on.
+    /// Locks all chunks of a request, each for `time` once it is free, from `from` on. Returns when the last is done.
     #[inline]
     fn occupy(&mut self, from: f64, chunks: std::ops::RangeInclusive<u64>, time: f64) -> f64 {
         if chunks.start() == chunks.end() {
-            // The most frequent case by far.
+            // By far the most frequent case.
             let done = from.max(self.locks.free_at(*chunks.start())) + time;
             self.locks.lock(*chunks.start(), done);
             return done;
@@ -271,7 +271,7 @@ impl Xpoint {
         let begins = self.begin(now, Kind::Read);
         self.pipe = begins + service;
         self.active.read_ns += service;
-        // Data leaves in the pipe's order. A longer wait of one read holds up no other.
+        // Data leaves in the pipe's order. A read that waits longer delays no other.
         let one = begins + self.spec.read_chunk_ns + self.spec.read_latency_ns;
         let all = self.pipe + self.spec.read_latency_ns;
         let piece = access.length_bytes.min(CHUNK as u32);

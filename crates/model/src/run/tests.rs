@@ -1,4 +1,4 @@
-//! Runs on small drives, against arithmetic.
+//! Compares runs on small drives with times computed by hand.
 
 use iogauge_core::Stop;
 use iogauge_core::log_record::LogRecord;
@@ -144,7 +144,7 @@ fn a_sleep_ends_late_and_a_rate_is_kept() {
     };
     let late = lateness(20_000, false);
     let mean = late.sum_ns as f64 / late.count as f64;
-    // Ten thousand exponential values: three standard errors are 3 %. The first request waits for nothing.
+    // Ten thousand exponential values: three standard errors are 3 %. The first request does not wait.
     assert!((mean / 20_000.0 - 1.0).abs() < 0.03, "{mean}");
     assert_eq!(lateness(0, false).max_ns, 0);
     assert_eq!(lateness(20_000, true).max_ns, 0);
@@ -177,7 +177,7 @@ fn one_request_at_a_time_takes_as_long_as_its_parts() {
 }
 
 #[test]
-fn a_worker_ends_when_it_has_taken_in_its_last_request() {
+fn a_worker_ends_when_it_has_reaped_its_last_request() {
     let few = WorkerPlan {
         time_based: false,
         number_ios: 10,
@@ -226,7 +226,7 @@ fn mixed_reads_and_writes_are_slower_than_either() {
 }
 
 #[test]
-fn intervals_add_up_to_the_whole_and_the_log_has_every_request() {
+fn intervals_add_up_to_the_run_and_the_log_has_every_request() {
     let seen = seen(&plan(vec![vec![reader(4), writer(2)]]), noisy(), &HOST);
     for (row, name) in ["read", "write"].into_iter().enumerate() {
         let ios = seen.result.rows[row].tallies[name].ios;
@@ -288,7 +288,7 @@ fn a_stage_ends_as_its_jobs_say() {
     idle.schedule = same(iops(1));
     let together = seen(&plan(vec![vec![short, idle]]), plain(), &Machine::ideal());
     assert_eq!(together.result.stopped_by, Some(Stop::Exitall));
-    // The one write turned the pipe around before the second read.
+    // The one write caused a turnaround before the second read.
     assert_eq!(together.result.elapsed_ns, 10 * 7_600 + 500);
     let mut starving = reader(1);
     starving.runtime_ns = 10 * SECOND;

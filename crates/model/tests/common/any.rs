@@ -18,7 +18,7 @@ use super::{Load, rich};
 /// Bytes of all drives here.
 pub const CAPACITY: u64 = 32 << 20;
 
-/// Returns a configuration of this many cases, the same every time, so that a failure repeats.
+/// Returns a configuration of `cases` cases, the same in every run, so that a failure repeats.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         rng_seed: RngSeed::Fixed(1),
@@ -92,7 +92,7 @@ fn xpoint() -> impl Strategy<Value = MediaSpec> {
         })
 }
 
-/// Draws one-bit cells and initial states. The other shapes of a flash drive are in its own tests.
+/// Draws SLC regions and initial states. The tests of flash draw its other parameters.
 pub fn nand() -> impl Strategy<Value = NandSpec> {
     let shape = (1u32..9, 1u32..4, 1u32..9, 1u32..4);
     let times = (1e3..1e5, 1e4..2e6, 0.0..0.5, 0.0..0.2);
@@ -196,13 +196,13 @@ fn thermal() -> impl Strategy<Value = ThermalSpec> {
     )
 }
 
-/// Draws any media in any drive.
+/// Draws a drive with any media.
 pub fn drive() -> impl Strategy<Value = DriveSpec> {
     let media = prop_oneof![xpoint(), nand().prop_map(MediaSpec::Nand), disk(), ram()];
     drive_of(media)
 }
 
-/// Draws these media in any drive.
+/// Draws any drive with these media.
 pub fn drive_of(media: impl Strategy<Value = MediaSpec>) -> impl Strategy<Value = DriveSpec> {
     let shape = (1u32..4, 1u64..33, 1u32..33);
     (media, link(), shape, power(), prop::option::of(thermal())).prop_map(

@@ -1,6 +1,6 @@
 //! Runs plans on entire drives behind entire machines, and returns their outcome.
 
-// Each test file takes what it needs; units keep their case.
+// Each test file uses only a part of this file; units keep their case.
 #![allow(dead_code, non_snake_case)]
 
 pub mod any;
@@ -34,7 +34,7 @@ pub struct Load {
     pub rate_iops: u64,
     /// A pause after this many requests, if it is longer than 0 ns.
     pub pause: (u64, Nanos),
-    /// Bytes of the drive that it uses, from the drive's beginning.
+    /// Bytes that it uses, from the beginning of the drive.
     pub region_bytes: u64,
 }
 
@@ -150,7 +150,7 @@ impl RunOutcome {
 }
 
 /// Runs a plan on a drive that was at rest.
-pub fn ran(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> RunOutcome {
+pub fn outcome_of(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> RunOutcome {
     let mut device = Device::new(spec, plan.seed).unwrap();
     let mut log = Vec::new();
     let mut sink = |event| {

@@ -1,4 +1,4 @@
-//! A drive of every family and a machine, with every feature.
+//! A drive of every family and a machine, each with every feature.
 //!
 //! The tables have no `..`: a new parameter does not compile until it is added here, too.
 

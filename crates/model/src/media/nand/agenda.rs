@@ -1,7 +1,7 @@
-//! The events inside a drive, ordered by their instant; events of one instant keep the order in which they were added.
+//! The events inside a drive, ordered by instant and, at one instant, by the order in which they were added.
 //!
-//! One word beside its instant holds all that an event needs, so the heap moves three words and allocates nothing.
-//! Instants are not negative, and so compare as their bits do.
+//! An event is packed into one word, so the heap moves three words for each and allocates none. Instants are not
+//! negative, so they compare as their bits do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,15 +11,15 @@ use std::collections::BinaryHeap;
 pub(super) enum Event {
     /// The controller passes on the request in a slot.
     Handed { slot: u32 },
-    /// A die has read a page for the request in a slot: the channel may take the bytes.
+    /// A die has read a page for the request in a slot: the bytes may go to the channel.
     Read { slot: u32, channel: u32, bytes: u32 },
-    /// The controller has the bytes for the request in a slot: the link may take them.
+    /// The controller has the bytes for the request in a slot: they may go to the link.
     Out { slot: u32, bytes: u32 },
-    /// Everything that a write needs has arrived.
+    /// All data that a write needs has arrived.
     Arrived { slot: u32 },
-    /// A die has finished a program or an erase, unless reads delayed it.
+    /// A die has finished an operation, unless reads delayed it.
     Die { die: u32 },
-    /// The last write may be long enough ago.
+    /// The last write may be long enough ago for idle work.
     Idle,
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn come_in_order_and_as_they_were_made() {
+    fn events_come_in_order_of_time_and_then_of_addition() {
         let events = [
             Event::Handed { slot: 1_048_575 },
             Event::Read {

@@ -1,8 +1,8 @@
-//! The way of writes: into the buffer, and out of it onto dies, with the work that this causes.
+//! Takes writes into the buffer and from there onto dies, with the work that this causes.
 //!
-//! A die with nothing to program takes the next work in this order: erases, what collection moves, what the host wrote,
-//! what leaves the one-bit cells. So the host's data waits behind the collection that it caused, and the buffer fills
-//! when dies cannot keep up. A write to one-bit cells causes no collection until it leaves them.
+//! A die with nothing to program takes the next work in this order: erases, moves of garbage collection, the host's
+//! data, data that leaves the SLC region. So the host's data waits behind the collection that it caused, and the buffer
+//! fills if the dies cannot keep up. A write to the SLC region causes no collection until it leaves it.
 
 use super::Nand;
 use super::agenda::Event;
@@ -28,7 +28,7 @@ impl Nand {
         self.agenda.push(arrival, Event::Arrived { slot });
     }
 
-    /// Notes that a part of what a write needs has arrived.
+    /// Notes that a part of the data for a write has arrived.
     #[inline]
     pub(super) fn part_arrived(&mut self, slot: u32, at: f64) {
         let request = self.requests.get_mut(slot);
@@ -94,7 +94,7 @@ impl Nand {
             .push((self.last_write + after).max(at), Event::Idle);
     }
 
-    /// Acts if the last write is long enough ago.
+    /// Starts idle work if the last write is long enough ago.
     #[cold]
     pub(super) fn idle(&mut self, at: f64) {
         self.watching = false;
@@ -155,7 +155,7 @@ impl Nand {
         })
     }
 
-    /// Moves data out of the one-bit cells.
+    /// Moves data out of the SLC region.
     fn fold(&mut self) -> Option<Task> {
         let slc = self.slc.as_mut()?;
         let chunks = slc.to_leave(u64::from(self.unit_chunks)) as u32;
@@ -164,7 +164,7 @@ impl Nand {
         (chunks > 0).then_some(Task::FoldRead { chunks })
     }
 
-    /// Adds the share of collection that `chunks` owe where collection makes room for them.
+    /// Adds the share of collection work that is due for `chunks` written.
     #[inline]
     fn pay(&mut self, chunks: u32) {
         let payment = self.space.pay(f64::from(chunks));
@@ -197,7 +197,7 @@ impl Nand {
             Task::Host { slc: true, .. } => slc.map_or(spec.program_ns, |slc| slc.program_ns),
             Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => spec.program_ns,
             Task::MoveRead => {
-                // The reads that belong to each move that is due.
+                // The reads for each move that is due.
                 let reads = self.move_reads_due / self.moves_due;
                 self.move_reads_due -= reads;
                 self.moves_due -= 1.0;
@@ -241,7 +241,7 @@ impl Nand {
                 }
             }
             Task::MoveRead | Task::FoldRead { .. } => {
-                // Goes through the controller, which corrects errors, and back.
+                // The data goes through the controller, which corrects errors, and back.
                 let channel = self.channels.of_die(die);
                 self.channels.transfer(channel, at, unit_bytes);
                 let program = match task {
@@ -262,7 +262,7 @@ impl Nand {
         self.dispatch(at);
     }
 
-    /// Starts a flush. It has nothing to wait for if the buffer outlives a loss of power.
+    /// Starts a flush. If the buffer survives a power failure, the flush waits for nothing.
     pub(super) fn flush(&mut self, slot: u32, at: f64) {
         if self.spec.buffer_protected {
             self.finish(slot, at);

@@ -1,8 +1,8 @@
 //! The write buffer: chunks enter in order and leave in units that a die programs at once.
 //!
-//! A chunk holds its place until it is programmed. Chunks of several requests share a unit, in the order in which they
-//! came; an overwrite of a chunk that is still here takes another place. A table remembers what was written lately. It
-//! forgets a chunk when a later one takes its entry, so now and then a read goes to a die without need.
+//! A chunk keeps its place until it is programmed. Chunks of several requests share a unit in the order in which they
+//! came; an overwrite of a buffered chunk takes another place. A table of recent chunks answers reads. It forgets a
+//! chunk when a later one takes its entry, so a few reads go to a die without need.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub(super) struct Buffer {
     /// The first unit that is not programmed, and whether each one after it is.
     programmed: u64,
     after: VecDeque<bool>,
-    /// A chunk, and its number among those put in.
+    /// Entries of the table: a chunk, and its number among those put in.
     recent: Box<[(u64, u64)]>,
 }
 
@@ -92,7 +92,7 @@ impl Buffer {
         recent == chunk && number + self.held >= self.put
     }
 
-    /// Forgets chunks `[first, first + count)`, which were trimmed. They still hold their places.
+    /// Forgets the trimmed chunks `[first, first + count)`. They still keep their places.
     pub(super) fn forget(&mut self, first: u64, count: u64) {
         let trimmed = first..first + count;
         if count < self.recent.len() as u64 {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_leave_in_units_and_are_found_until_then() {
+    fn chunks_leave_in_units_and_are_readable_until_then() {
         let mut buffer = Buffer::new(70_000, 4);
         assert_eq!(buffer.room(), 16);
         buffer.put(10, 5);

@@ -8,7 +8,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// Creates idle channels with this rate each, bytes a second.
+    /// Creates `count` idle channels of `rate_Bps` bytes a second each.
     #[allow(non_snake_case)]
     pub(super) fn new(count: u32, rate_Bps: f64) -> Self {
         Self {

@@ -11,7 +11,7 @@ pub struct NandCounters {
     pub read_retries: u64,
     /// Chunks read while they were still in the buffer.
     pub buffer_hits: u64,
-    /// Chunks read that were never written, or were trimmed: no die has them.
+    /// Chunks read that were never written or were trimmed, so no die has them.
     pub unwritten_reads: u64,
     /// Chunks read because a write covered only part of them.
     pub modify_reads: u64,
@@ -19,23 +19,23 @@ pub struct NandCounters {
     pub chunks_written: u64,
     /// Chunks of these that have left the buffer.
     pub chunks_programmed: u64,
-    /// Programs for these, of one page on each plane, except those counted next.
+    /// Programs for these, of one page on each plane, outside the SLC region.
     pub host_programs: u64,
-    /// The same, in one-bit cells.
+    /// The same, in the SLC region.
     pub slc_programs: u64,
-    /// Programs of data that left the one-bit cells.
+    /// Programs of data that left the SLC region.
     pub fold_programs: u64,
     /// Programs of data that collection moved.
     pub move_programs: u64,
     /// Erases, of one block on each plane.
     pub erases: u64,
-    /// Chunks that all these programs had room for.
+    /// Capacity of all these programs, in chunks.
     pub chunks_of_programs: u64,
 }
 
 impl NandCounters {
-    /// Returns the chunks programmed, including those left empty, for each chunk of the host that was programmed; 1 if
-    /// there was none.
+    /// Returns the chunks programmed, including padding, for each chunk of the host that was programmed; 1 if there was
+    /// none.
     pub fn write_amplification(&self) -> f64 {
         match self.chunks_programmed {
             0 => 1.0,

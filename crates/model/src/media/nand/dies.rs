@@ -1,26 +1,26 @@
-//! Dies: servers of two classes, reads of the host and everything else.
+//! Dies: servers with two classes of work, reads of the host and operations.
 //!
-//! Reads are served in the order in which they come, ahead of waiting programs and erases. When a read comes, its end
-//! is therefore known without an event. A program or an erase begins when its data is there and no read waits; that is
-//! known, too, unless another read comes first. It is not interrupted, or else it is suspended for reads and then
-//! continues. After a number of reads ahead of it, it goes first.
+//! Reads are served in the order in which they come, ahead of waiting operations, so the end of a read is known when it
+//! comes. An operation begins when its data has arrived and no read waits; that instant is known too, unless another
+//! read comes first. Reads wait for an operation that has begun or, if the drive can, suspend it. After a limited
+//! number of reads ahead of it, an operation goes first.
 //!
-//! A die has at most one operation of the second class, in service or waiting; the others wait in common for a die.
+//! A die has at most one operation, in service or waiting. All others wait in one queue for any die.
 
-/// What a die does besides reads of the host.
+/// An operation: the work of a die besides reads of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     /// Programs chunks of the host, in the unit with this number.
     Host { unit: u64, chunks: u32, slc: bool },
-    /// Reads what collection moves.
+    /// Reads data that collection moves.
     MoveRead,
-    /// Programs what collection moves.
+    /// Programs data that collection moves.
     MoveProgram,
     /// Erases a block of each plane.
     Erase,
-    /// Reads chunks that leave the one-bit cells.
+    /// Reads chunks that leave the SLC region.
     FoldRead { chunks: u32 },
-    /// Programs chunks that leave the one-bit cells.
+    /// Programs chunks that leave the SLC region.
     FoldProgram { chunks: u32 },
 }
 
@@ -35,7 +35,7 @@ impl Task {
     }
 }
 
-/// An operation of the second class.
+/// An operation on a die.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     task: Task,
@@ -46,11 +46,11 @@ struct Operation {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
-    /// When the reads ahead of its operation end or, while that is suspended, the reads in between.
+    /// When the reads ahead of its operation end or, if the operation is suspended, the reads meanwhile.
     reads: f64,
     /// When the reads after its operation end; earlier than the operation's end if there are none.
     after: f64,
-    /// Reads that preceded the operation.
+    /// Number of reads served ahead of the operation.
     ahead: u32,
     operation: Option<Operation>,
 }
@@ -141,7 +141,7 @@ impl Dies {
         None
     }
 
-    /// Gives a die an operation that can begin at `from` at the earliest. Returns when it ends, as far as is known.
+    /// Gives a die an operation that can begin no earlier than `from`. Returns its end, if no read comes.
     #[inline]
     pub(super) fn give(&mut self, index: u32, task: Task, length: f64, from: f64) -> f64 {
         self.idle[index as usize / 64] &= !(1 << (index % 64));

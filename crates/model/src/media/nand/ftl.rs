@@ -1,12 +1,12 @@
-//! A flash translation layer: which physical page holds which logical one, and what it costs to make room.
+//! A flash translation layer: maps logical to physical pages, and collects garbage.
 //!
 //! Pages are written one after the other into an open block. When free blocks run out, the full block with the fewest
-//! valid pages is collected: its pages move to an open block of their own, and it is erased (greedy collection). Under
-//! uniform random writes this writes `alpha / (alpha + W(-alpha e^-alpha))` pages for each page of the host, where
-//! `alpha` is one plus the over-provisioning and `W` is Lambert's function. That hardly depends on the size of the
-//! drive, so a layer of a few thousand blocks stands for one of any size.
+//! valid pages is collected: its pages move to a separate open block, and it is erased (greedy collection). Under
+//! uniform random writes, the write amplification is `alpha / (alpha + W(-alpha e^-alpha))`, where `alpha` is one plus
+//! the over-provisioning and `W` is Lambert's function. It hardly depends on the size of the drive, so a layer of a few
+//! thousand blocks stands for a drive of any size.
 //!
-//! It knows no time; its caller computes what moves and erases cost. It neither levels wear nor refreshes data.
+//! The layer has no time; its caller computes the time of moves and erases. It neither levels wear nor refreshes data.
 //!
 //! Source: Xiang and Kurkoski, arXiv:1110.4245.
 
@@ -39,7 +39,7 @@ impl Geometry {
     }
 }
 
-/// What a write made the media do besides programming the host's own page.
+/// The work that a write caused besides programming the host's page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pages moved: read, and programmed elsewhere.
@@ -62,9 +62,9 @@ pub struct Ftl {
     pages_per_block: u32,
     /// Physical page of each logical one, or `NOWHERE`.
     map: Box<[u32]>,
-    /// Logical page in each physical one, or `NOWHERE` if it is not valid.
+    /// Logical page of each physical one, or `NOWHERE` if that is not valid.
     holds: Box<[u32]>,
-    /// Full blocks by their valid pages. It counts the valid pages of all blocks.
+    /// The valid pages of every block, and the full blocks by them.
     victims: Victims,
     free: Vec<u32>,
     host: Open,
@@ -86,7 +86,7 @@ impl Ftl {
         assert!(blocks >= 8 && (2..=65535).contains(&pages_per_block) && over_provisioning > 0.0);
         let mut free: Vec<u32> = (0..blocks).rev().collect();
         let mut open = || Open {
-            block: free.pop().expect("there are eight"),
+            block: free.pop().expect("there are at least eight"),
             page: 0,
         };
         let (host, moving) = (open(), open());
@@ -107,7 +107,7 @@ impl Ftl {
         self.map.len() as u32
     }
 
-    /// Returns the physical page of a logical one; `None` if it was never written, or was trimmed.
+    /// Returns the physical page of a logical one; `None` if it was never written or was trimmed.
     #[inline]
     pub fn lookup(&self, page: u32) -> Option<u32> {
         Some(self.map[page as usize]).filter(|&at| at != NOWHERE)
@@ -173,7 +173,7 @@ impl Ftl {
         self.victims.more(at / self.pages_per_block);
     }
 
-    /// Takes a free block to be written.
+    /// Opens a free block for writing.
     fn open(&mut self) -> Open {
         let block = self.free.pop().expect("collection keeps some free");
         Open { block, page: 0 }

@@ -1,4 +1,4 @@
-//! Requests inside the drive, by slot. Slots are reused, so nothing is allocated once there are enough of them.
+//! Requests inside the drive, by slot. Slots are reused, so no memory is allocated once there are enough.
 
 use iogauge_core::Kind;
 
@@ -61,7 +61,7 @@ impl Requests {
         }
         assert!(self.slots.len() < MOST_SLOTS, "too many requests in flight");
         self.slots.push(request);
-        // Giving slots back then never allocates.
+        // So that freeing a slot never allocates.
         self.free.reserve(self.slots.len());
         self.slots.len() as u32 - 1
     }
@@ -76,7 +76,7 @@ impl Requests {
         &mut self.slots[slot as usize]
     }
 
-    /// Takes a slot back. Returns the ticket of its request.
+    /// Frees a slot. Returns the ticket of its request.
     #[inline]
     pub(super) fn remove(&mut self, slot: u32) -> u64 {
         let access = self.slots[slot as usize].access;

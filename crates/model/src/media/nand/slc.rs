@@ -1,37 +1,37 @@
-//! Pages that are written with one bit to a cell: they are faster but hold less, so their data moves on later.
+//! The SLC region: pages written with one bit to a cell. They are faster but hold less, so their data moves on later.
 //!
-//! The oldest data leaves first. By the latest write to a page of the sampled layer, it knows which parts of the drive
-//! lie here.
+//! The oldest data leaves first. The latest write to a page of the sampled layer decides whether that part of the drive
+//! is here.
 //!
-//! It does not know that data was overwritten before it left: that data moves, too.
+//! It does not track overwrites: data that was overwritten before it left moves, too.
 
 use super::spec::SlcSpec;
 use crate::drive::CHUNK;
 
-/// A page of which nothing was written here.
+/// A page without data here.
 const NOTHING: Page = Page {
     latest: u64::MAX,
     chunks: 0,
 };
 
-/// What of a page lies here.
+/// A page's data in the region.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     /// The number of its latest chunk.
     latest: u64,
-    /// Chunks written since data of it last entered.
+    /// Chunks written since its data last entered.
     chunks: u64,
 }
 
-/// The one-bit cells of a drive.
+/// The SLC region of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
     pub(super) spec: SlcSpec,
-    /// Most chunks that it holds.
+    /// Its capacity in chunks.
     places: u64,
-    /// Chunks in it, including those on their way in.
+    /// Chunks in it, including those that are being written.
     held: u64,
-    /// Chunks written so far. Those before `gone` have left; of the others, `held` are here.
+    /// Chunks written so far. Those before `gone` have left; of the rest, `held` are here.
     put: u64,
     gone: u64,
     /// The state of each page.
@@ -53,7 +53,7 @@ impl Slc {
         }
     }
 
-    /// Takes `chunks` if there is room.
+    /// Reserves room for `chunks`. Returns false if there is not enough.
     #[inline]
     pub(super) fn take(&mut self, chunks: u64) -> bool {
         let fits = self.held + chunks <= self.places;
@@ -64,7 +64,7 @@ impl Slc {
         fits
     }
 
-    /// Notes that `chunks` of a page were written, to be programmed in units here if there is room.
+    /// Notes that `chunks` of a page were written, which are programmed here in units if there is room.
     #[inline]
     pub(super) fn written(&mut self, page: u64, chunks: u64, unit_chunks: u64) {
         let comes_here = self.spec.fold_when_full || self.held + unit_chunks <= self.places;
@@ -83,7 +83,7 @@ impl Slc {
         };
     }
 
-    /// Whether a page is read from here.
+    /// Whether reads of a page come from here.
     #[inline]
     pub(super) fn has(&self, page: u64) -> bool {
         let Page { latest, .. } = self.pages[page as usize];
@@ -105,7 +105,7 @@ impl Slc {
     pub(super) fn left(&mut self, chunks: u64) {
         self.leaving -= chunks;
         let chunks = chunks.min(self.held);
-        // Trims left gaps, which this skips.
+        // Skip the gaps that trims left.
         let span = self.put - self.gone;
         self.gone += if chunks == self.held {
             span

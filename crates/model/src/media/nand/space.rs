@@ -1,17 +1,16 @@
-//! Where data lies, by a sample: which parts of the drive hold data, and what collection must do for each write.
+//! Samples where data lies: which parts of the drive hold data, and how much collection each write causes.
 //!
 //! The layer of [`crate::media::nand::ftl`] stands for a drive of any size with at most about two million pages. A page
-//! of it stands for a power of two of neighbouring chunks. It is written when one of them is, which a hash picks. So a
-//! sequential pass writes each page once, a hot region stays as hot as it is, a drive fills and wears as slowly as a
-//! real one does, and only one in many writes costs a look at the map. (To write the page for each of its chunks would
-//! reach the steady state that many times too early.)
+//! of it stands for a power of two of neighbouring chunks. It is written when one of them, picked by a hash, is
+//! written. So a sequential pass writes each page once, a hot region stays equally hot, the drive fills and wears as
+//! slowly as a real one, and few writes need a look at the map. (If each chunk wrote the page, the steady state would
+//! come as many times too early as a page has chunks.)
 //!
-//! A moved page therefore counts for all its chunks, which come at once where a real drive would spread them over the
-//! writes in between. They go to an account, from which each write of the host pays a share.
+//! A moved page therefore counts for all its chunks. A real drive would spread these moves over many writes, so they go
+//! to a debt, of which each write of the host pays a share.
 //!
-//! Trim works by the same sample. Reads ask whether a page holds data. One written chunk makes all chunks of the page
-//! count as written, until all of them are trimmed at once; so nothing that was written is ever taken for unwritten.
-//! in all of them, until all of them are trimmed at once; so nothing that was written is ever taken for unwritten.
+//! Trim works by the same sample. For reads, one written chunk makes all chunks of its page count as written, until all
+//! of them are trimmed at once. So written data never counts as unwritten.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,17 +23,17 @@ use crate::media::nand::ftl::{Ftl, Geometry, Work};
 /// Most pages that stand for the drive, without spare ones.
 const MOST_PAGES: u64 = 1 << 21;
 
-/// Pages of a block of the layer. With fewer, the best victim would often be much better than the mean one; in a drive
-/// that collects dies together it is not.
+/// Pages of a block of the layer. With fewer, the best victim would often be much better than the mean; in a drive that
+/// collects all dies together, it is not.
 const PAGES_PER_BLOCK: u32 = 512;
 
-/// Fewest blocks of the layer, if there are pages enough.
+/// Fewest blocks of the layer, if there are enough pages.
 const LEAST_BLOCKS: u64 = 256;
 
-/// Blocks that the layer keeps for itself. A real drive keeps almost none, so they are added.
+/// Blocks that the layer reserves. A real drive reserves almost none of its space, so they are added.
 const KEPT_BLOCKS: u32 = 2;
 
-/// Blocks' worth of the host's writes over which a collection's work is spread. A real drive spreads it, too.
+/// The work of a collection is spread over this many blocks of the host's writes, as in a real drive.
 const SPREAD_BLOCKS: u64 = 4;
 
 /// Overwrites of the entire drive that count as the steady state: write amplification then changes by less than a
@@ -47,15 +46,15 @@ const KEPT_STATES: usize = 2;
 /// What determines a steady state: capacity, spare pages, chunks of a unit, seed.
 type Origin = (u64, u64, u32, u64);
 
-/// The last steady states. To compute one takes longer than most runs on it, and many runs begin with the same.
+/// The last steady states. Computing one takes longer than most runs, and many runs begin with the same one.
 static STEADY: Mutex<Vec<(Origin, Space)>> = Mutex::new(Vec::new());
 
-/// What collection owes the media, in chunks.
+/// Collection work that is still to be done, in chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Debt {
     /// Chunks to be read and programmed again.
     pub(super) moved: f64,
-    /// Chunks to be read for that: the pages in which they lie.
+    /// Chunks to be read for these moves: all chunks of the pages in which they lie.
     pub(super) read: f64,
     /// Chunks to be erased.
     pub(super) erased: f64,
@@ -95,7 +94,7 @@ pub(super) struct Space {
     /// Chunks that one read of a die returns.
     unit_chunks: f64,
     debt: Debt,
-    /// Chunks that the host must write until all of it is paid.
+    /// Chunks that the host must write until the debt is paid.
     due_in: f64,
 }
 
@@ -167,8 +166,8 @@ impl Space {
         space
     }
 
-    /// Writes the layer alone, without dies and time. The state is the same as after writes through the drive, some
-    /// hundred times sooner.
+    /// Preconditions the layer alone, without dies and time. This is some hundred times faster than writes through the
+    /// drive, and the state is the same.
     fn precondition(&mut self, state: State, pages: u64, seed: u64) {
         if state == State::Fresh {
             return;
@@ -181,7 +180,7 @@ impl Space {
             let mut rng = Rng::new(child_seed(seed, u64::MAX), Stream::Offsets);
             for _ in 0..OVERWRITES * pages {
                 self.write_page(rng.below(pages) as u32);
-                // Each write pays its share here, too, so that the account starts as it will continue.
+                // Each write pays its share here, too, so that the debt begins in its steady state.
                 let chunks = f64::from(self.chunks_per_page());
                 self.pay(chunks);
             }
@@ -193,7 +192,7 @@ impl Space {
         1 << self.shift
     }
 
-    /// Returns the chunk whose writes count as the page's.
+    /// Returns the chunk whose writes count as writes of the page.
     #[inline]
     fn sample_of(&self, page: u64) -> u64 {
         let hash = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -216,7 +215,7 @@ impl Space {
         let erased = f64::from(work.erased * self.pages_per_block);
         self.debt.add(Debt {
             moved: moved * chunks,
-            // Entire blocks are read, unless so few of their pages are valid that each read returns only one.
+            // Entire blocks are read, unless they have so few valid pages that each read returns only one.
             read: erased.min(moved * self.unit_chunks) * chunks,
             erased: erased * chunks,
         });
@@ -236,7 +235,7 @@ impl Space {
         }
     }
 
-    /// Returns what a write of this many chunks pays of the debt.
+    /// Takes the share of a write of `chunks` out of the debt, and returns it.
     #[inline]
     pub(super) fn pay(&mut self, chunks: f64) -> Debt {
         if self.due_in <= 0.0 {

@@ -1,7 +1,6 @@
 //! The parameters of a flash drive, each with its range and unit.
 //!
-//! This is the one place for what a drive's file says and what calibration fits. It computes only what follows from the
-//! parameters alone.
+//! A drive's file has these parameters, and calibration fits them.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,15 +20,15 @@ pub enum State {
     Random,
 }
 
-/// Pages that are written with one bit to a cell, until there is time to move their data elsewhere.
+/// The SLC region: pages written with one bit to a cell, until there is time to move their data elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlcSpec {
-    /// Bytes that it holds, in `[1, 1e13]`.
+    /// Its capacity, in `[1, 1e13]`.
     pub bytes: u64,
-    /// Time of a program in it, ns, in `[1, 1e8]`.
+    /// Time of a program, ns, in `[1, 1e8]`.
     pub program_ns: f64,
-    /// Time of a read in it, ns, in `[1, 1e8]`.
+    /// Time of a read, ns, in `[1, 1e8]`.
     pub read_ns: f64,
     /// After this long without a write, its data is moved out, ns, in `[0, 1e12]`.
     pub fold_after_ns: f64,
@@ -54,14 +53,15 @@ pub struct NandSpec {
     pub pages_per_block: u32,
     /// Rate of a channel, bytes a second, in `[1e6, 1e11]`.
     pub channel_Bps: f64,
-    /// The controller's time for each request, one after the other, ns, in `[0, 1e8]`. Its reciprocal is the drive's
-    /// highest rate.
+    /// The controller's time for each request, ns, in `[0, 1e8]`. It serves one request at a time, so the reciprocal is
+    /// the drive's highest rate.
     pub command_ns: f64,
-    /// Latency added to every read, ns, in `[0, 1e9]`; it keeps nothing busy.
+    /// Latency added to every read, ns, in `[0, 1e9]`. It occupies no part of the drive.
     pub read_latency_ns: f64,
     /// Mean of an exponential addition to that, ns, in `[0, 1e9]`.
     pub read_jitter_ns: f64,
-    /// Time from a write's entry into the buffer until the host knows, ns, in `[0, 1e9]`; it keeps nothing busy.
+    /// Time from a write's entry into the buffer until the host sees it done, ns, in `[0, 1e9]`. It occupies no part of
+    /// the drive.
     pub write_latency_ns: f64,
     /// Mean of an exponential addition to that, ns, in `[0, 1e9]`.
     pub write_jitter_ns: f64,
@@ -79,25 +79,26 @@ pub struct NandSpec {
     pub stalls: Vec<StallSpec>,
     /// A die's time to program a page of each of its planes, ns, in `[1, 1e9]`.
     pub program_ns: f64,
-    /// Largest deviation of a program from that, as a fraction, uniform, in `[0, 1]`.
+    /// Largest deviation of a program's time, as a fraction of it, uniform, in `[0, 1]`.
     pub program_spread: f64,
     /// A die's time to erase a block of each of its planes, ns, in `[1, 1e10]`.
     pub erase_ns: f64,
-    /// Time to suspend a program or an erase for a read, ns, in `[0, 1e8]`. If absent, a read waits for its end.
+    /// Time to suspend a program or an erase for a read, ns, in `[0, 1e8]`. If absent, a read waits for its end
+    /// instead.
     pub suspend_ns: Option<f64>,
     /// Reads that a die serves ahead of a waiting (or suspended) program or erase, in `[1, 1e9]`.
     pub reads_before_write: u32,
     /// Bytes of the write buffer: at least one page of each plane of a die, at most 1e12.
     pub buffer_bytes: u64,
-    /// Whether the buffer outlives a loss of power, so that a flush has nothing to wait for.
+    /// Whether the buffer survives a power failure, so that a flush need not wait.
     pub buffer_protected: bool,
     /// After this long without a write, an incomplete unit is programmed, ns, in `[0, 1e12]`.
     pub drain_after_ns: f64,
     /// Spare pages as a fraction of those that the host sees, in `[0.01, 10]`.
     pub over_provisioning: f64,
-    /// One-bit cells, if the drive writes to them first.
+    /// The SLC region, if the drive has one.
     pub slc: Option<SlcSpec>,
-    /// Time of a trim besides its command, for each MiB, ns, in `[0, 1e8]`.
+    /// Time of a trim for each MiB, besides the command's, ns, in `[0, 1e8]`.
     pub trim_mebibyte_ns: f64,
     /// What was written before the run begins.
     #[serde(default)]

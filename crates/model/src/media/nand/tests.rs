@@ -1,4 +1,4 @@
-//! The drive against times worked out by hand, against published figures of real ones, and against its own invariants.
+//! Compares the drive with times computed by hand and with published figures of real drives, and checks its invariants.
 
 mod load;
 mod parameters;
@@ -11,8 +11,8 @@ mod timing;
 use super::{Nand, NandSpec, SlcSpec, State};
 use crate::link::{Link, LinkSpec};
 
-/// Creates a drive without noise and with round numbers: four dies on two channels, units of 16 KiB, 1000 ns of channel
-/// for 4 KiB.
+/// Creates a drive without noise and with round numbers: four dies on two channels, units of 16 KiB, channels of 1000
+/// ns for 4 KiB.
 pub(crate) fn plain() -> NandSpec {
     NandSpec {
         dies: 4,

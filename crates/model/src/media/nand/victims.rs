@@ -1,4 +1,4 @@
-//! Blocks by the number of their valid pages: finds the block with the fewest at once.
+//! Sorts blocks by their number of valid pages: finds the block with the fewest in constant time.
 //!
 //! Each number of valid pages has a linked list of full blocks. A block that loses a page moves to the list below. The
 //! lowest list that may hold blocks is remembered.
@@ -12,7 +12,7 @@ struct Block {
     valid: u32,
     before: u32,
     after: u32,
-    /// Whether it is full, and in a list.
+    /// Whether it is full and therefore in a list.
     closed: bool,
 }
 
@@ -65,13 +65,13 @@ impl Victims {
         self.link(block);
     }
 
-    /// Marks a block as full: it may now be taken.
+    /// Marks a block as full, so that it may be taken.
     pub(crate) fn close(&mut self, block: u32) {
         self.blocks[block as usize].closed = true;
         self.link(block);
     }
 
-    /// Takes a full block with the fewest valid pages. It is then no longer full.
+    /// Takes the full block with the fewest valid pages. It no longer counts as full.
     ///
     /// # Panics
     /// If no block is full.

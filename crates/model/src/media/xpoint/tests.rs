@@ -1,4 +1,4 @@
-//! The drive against times worked out by hand.
+//! Compares the drive with times computed by hand.
 
 use iogauge_core::{Kind, Nanos};
 use proptest::prelude::*;
@@ -60,10 +60,11 @@ fn alone(request: (Kind, u64, u32)) -> Nanos {
 
 #[test]
 fn a_large_read_leaves_chunk_by_chunk() {
-    // The link carries a chunk while the pipe reads the next, so only the last one's way adds to the pipe's time.
+    // The link carries a chunk while the pipe reads the next, so only the last chunk's transfer adds to the pipe's
+    // time.
     let read = (Kind::Read, 0, 131_072);
     assert_eq!(alone(read), 32 * 1_600 + 5_000 + 1_000);
-    // If the pipe is faster, the link's time counts, from the arrival of the first chunk on.
+    // If the pipe is faster, the link decides, from the arrival of the first chunk on.
     let quick = XpointSpec {
         read_next_chunk_ns: 100.0,
         ..plain()
@@ -72,7 +73,7 @@ fn a_large_read_leaves_chunk_by_chunk() {
 }
 
 #[test]
-fn a_read_that_waits_for_a_chunk_holds_up_no_other() {
+fn a_read_that_waits_for_a_chunk_delays_no_other() {
     let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
     let waits = at_once(plain(), &[read(0), read(0), read(1)]);
     // The second read's media time begins where the first's ends. The third returns before it.
@@ -94,7 +95,7 @@ fn parts_of_chunks_cost_more() {
     assert_eq!(alone((Kind::Read, 0, 2048)), 1_600 + 5_000 + 500);
     // A misaligned read touches two chunks.
     assert_eq!(alone((Kind::Read, 512, 4096)), 2 * 1_600 + 5_000 + 1_000);
-    // A part is read before it is written: one chunk, and both ends of two.
+    // A part of a chunk is read before it is written: here one chunk, and the two ends of a request.
     let write =
         |chunks: u64, parts: u64, link: u64| link + 500 + chunks * 2_000 + parts * 1_600 + 6_000;
     assert_eq!(alone((Kind::Write, 512, 512)), write(1, 1, 125));

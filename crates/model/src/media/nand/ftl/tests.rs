@@ -1,4 +1,4 @@
-//! The layer against independent bookkeeping, and write amplification against its closed form.
+//! Compares the layer with independent bookkeeping, and write amplification with its closed form.
 
 use iogauge_core::generate::{Rng, Stream};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ pub(crate) fn closed_form(over_provisioning: f64) -> f64 {
     alpha / (alpha + w)
 }
 
-/// Returns the steady number of pages written by the media for each of the host's, under uniform random writes.
+/// Returns the write amplification in the steady state under uniform random writes.
 fn write_amplification(geometry: Geometry) -> f64 {
     let mut ftl = Ftl::new(geometry);
     let mut rng = Rng::new(1, Stream::Offsets);
@@ -75,7 +75,7 @@ enum Step {
 }
 
 proptest! {
-    /// No page is lost, and no two pages share a place.
+    /// No page is lost, and no two logical pages share a physical one.
     #[test]
     fn every_page_is_where_it_was_put(
         (blocks, pages_per_block) in (8u32..24, 2u32..12),

@@ -1,4 +1,4 @@
-//! Streams of requests that keep a number of them in flight, without workers, plans and statistics.
+//! Closed loads of a constant queue depth, without workers, plans and statistics.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ pub(super) struct Load {
     pub(super) depth: usize,
     pub(super) bytes: u64,
     pub(super) sequential: bool,
-    /// Least time between two submissions of one place in the queue.
+    /// Least time between two submissions in one slot.
     pub(super) pace_ns: Nanos,
     /// Offsets are below this.
     pub(super) region_bytes: u64,
@@ -43,7 +43,7 @@ impl Load {
     }
 }
 
-/// The outcome of one load, from the moment at which counting began.
+/// The outcome of one load, from the end of the ramp on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     pub(super) bytes: u64,
@@ -75,7 +75,7 @@ impl Outcome {
     }
 }
 
-/// Runs loads side by side from `begin` on for `ramp + length`, and counts what is done after the ramp.
+/// Runs loads side by side from `begin` on for `ramp + length`, and counts the requests that are done after the ramp.
 pub(super) fn run(
     drive: &mut Nand,
     loads: &[Load],

@@ -1,4 +1,4 @@
-//! Each parameter moves something that can be seen from outside: none is useless, and a fit can determine it.
+//! Checks that each parameter changes something visible from outside, so that a fit can determine it.
 
 use iogauge_core::{Kind, Nanos};
 
@@ -45,7 +45,7 @@ fn rich() -> NandSpec {
     }
 }
 
-/// Returns what a drive shows: rates, latencies, energy, and what it programmed.
+/// Returns the visible figures of a drive: rates, latencies, energy, and programs.
 fn seen(spec: &NandSpec, seed: u64) -> Vec<f64> {
     let drive = || Nand::new(spec.clone(), SIZE, link(), seed);
     let mut seen = Vec::new();
@@ -75,13 +75,13 @@ fn seen(spec: &NandSpec, seed: u64) -> Vec<f64> {
         0,
         &[Load::reads(8, 4096, SIZE), Load::writes(8, 4096, SIZE)],
     );
-    // One write now and then, with time before and after.
+    // One write now and then, with idle time before and after.
     let rare = Load {
         pace_ns: MS,
         ..Load::writes(1, 4096, SIZE)
     };
     see(drive(), 0, &[Load::reads(1, 4096, SIZE), rare]);
-    // Less than the one-bit cells hold.
+    // Less than the SLC region holds.
     let mut rested = drive();
     let burst = in_order(Load::writes(4, 16_384, MIB));
     let burst = run(&mut rested, &[burst], 0, 0, MS).remove(0);

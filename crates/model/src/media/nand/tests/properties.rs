@@ -73,7 +73,7 @@ fn of(spec: NandSpec) -> Nand {
     Nand::new(spec, CHUNKS * 4096, link(), 7)
 }
 
-/// Draws requests anywhere, of any length, close together or far apart. The last gap gives idle work its time.
+/// Draws requests anywhere, of any length, close together or far apart. The last gap leaves time for idle work.
 fn requests() -> impl Strategy<Value = Vec<(Nanos, Access)>> {
     let gap = prop_oneof![Just(0), 0u64..10_000, 0u64..50_000_000];
     let request = (gap, 0u8..9, 0..CHUNKS * 8, 1u32..300);
@@ -99,7 +99,7 @@ fn requests() -> impl Strategy<Value = Vec<(Nanos, Access)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Each request returns once, after its least time, and in the end nothing is left to do.
+    /// Each request returns once, after its least time, and no work is left at the end.
     #[test]
     fn each_request_comes_back_once(spec in specs(), requests in requests()) {
         prop_assert_eq!(spec.check(), Ok(()));
@@ -122,7 +122,7 @@ proptest! {
         prop_assert_eq!(drive.counters().chunks_programmed, drive.counters().chunks_written);
     }
 
-    /// The drive holds what was written last, not what was trimmed last, and nothing else.
+    /// The drive holds exactly the chunks that were written and not trimmed since.
     #[test]
     fn no_page_is_lost(spec in specs(), requests in requests()) {
         let fresh = spec.initial == State::Fresh;
@@ -186,7 +186,7 @@ proptest! {
         prop_assert!(requests <= 1.0 + seconds * 1e9 / 500.0);
         let ways = if reads_percent == 50 { 2.0 } else { 1.0 };
         prop_assert!(outcome.bytes as f64 <= ways * seconds * 8.192e9);
-        // Dies: one page read, program or erase at a time.
+        // Dies make one page read, program or erase at a time.
         let fastest = spec.slc.map_or(spec.program_ns, |slc| slc.program_ns.min(spec.program_ns));
         let busy = counters.page_reads as f64 * spec.read_ns
             + (counters.host_programs + counters.slc_programs) as f64 * fastest * (1.0 - spec.program_spread)
@@ -194,12 +194,13 @@ proptest! {
                 * spec.program_ns * (1.0 - spec.program_spread)
             + counters.erases as f64 * spec.erase_ns;
         prop_assert!(busy <= f64::from(spec.dies) * last, "{busy} in {last}");
-        // Channels: all that is programmed, what is read for that, and at least a chunk of each page for the host.
+        // Channels carry all programmed data, the data read for that, and at least a chunk of each page read for the
+        // host.
         let again = (counters.move_programs + counters.fold_programs) * u64::from(spec.unit_chunks());
         let moved = ((counters.chunks_of_programs + again + counters.page_reads) * 4096) as f64;
         let most = f64::from(spec.channels) * spec.channel_Bps * last / 1e9;
         prop_assert!(moved <= most, "{moved} {most}");
-        // Acknowledged writes are on dies or in the buffer.
+        // Acknowledged writes are on the dies or in the buffer.
         let room = (counters.chunks_programmed * 4096) as f64 + spec.buffer_bytes as f64;
         prop_assert!((counters.chunks_written * 4096) as f64 <= room);
         // Little's law: the load keeps `depth` requests in flight.
@@ -243,7 +244,7 @@ fn deeper_queues_and_more_dies_are_not_slower() {
 }
 
 #[test]
-fn longer_programs_erases_and_less_to_spare_are_not_faster() {
+fn longer_programs_and_erases_and_less_over_provisioning_are_not_faster() {
     let iops = |spec: NandSpec, reads_percent| {
         let spec = NandSpec {
             initial: State::Random,

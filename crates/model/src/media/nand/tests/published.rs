@@ -1,4 +1,4 @@
-//! A drive like the P3700 of 800 GB against its published figures. The parameters are plausible, not fitted.
+//! Compares a drive like the P3700 of 800 GB with its published figures. The parameters are plausible, not fitted.
 
 use super::load::{Load, Outcome, run};
 use super::*;
@@ -46,7 +46,7 @@ pub(super) fn p3700() -> NandSpec {
     }
 }
 
-/// Returns four lanes of the third generation.
+/// Returns a PCIe link of four lanes of generation 3.
 fn lanes() -> Link {
     Link::new(&LinkSpec::Pcie {
         generation: 3,
@@ -56,12 +56,12 @@ fn lanes() -> Link {
     })
 }
 
-/// Creates a drive with as many dies as the real one but less on each, so that its steady state comes sooner.
+/// Creates a drive with the dies of the real one but less capacity on each, so that its steady state comes sooner.
 fn drive(spec: NandSpec) -> Nand {
     Nand::new(spec, GB, lanes(), 11)
 }
 
-/// Returns the latency of reads one at a time, while writers go at up to 100 MB/s each.
+/// Returns the latency of reads one at a time, while each writer writes at up to 100 MB/s.
 fn reads_under(writers: usize, spec: NandSpec) -> (Outcome, Outcome) {
     let paced = Load {
         pace_ns: 40_960,
@@ -99,7 +99,7 @@ fn one_read_at_a_time_takes_as_long_as_published() {
 }
 
 #[test]
-fn random_writes_settle_where_collection_lets_them() {
+fn collection_limits_sustained_random_writes() {
     let mut drive = drive(p3700());
     let writes = [Load::writes(64, 4096, GB)];
     let steady = &run(&mut drive, &writes, 0, 200 * MS, 500 * MS)[0];
@@ -108,7 +108,7 @@ fn random_writes_settle_where_collection_lets_them() {
 }
 
 #[test]
-fn reads_suffer_tenfold_under_writes_unless_these_are_suspended() {
+fn reads_are_ten_times_slower_under_writes_without_suspend() {
     let (alone, _) = reads_under(0, p3700());
     let (pressed, writes) = reads_under(4, p3700());
     assert!(writes.rate_MBps() > 380.0, "{}", writes.rate_MBps());

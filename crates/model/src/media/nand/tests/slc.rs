@@ -1,4 +1,4 @@
-//! One-bit cells: how they fill, the cliff behind that, and what moves on when there is time.
+//! The SLC region: how it fills, how writes slow down when it is full, and how its data moves out in idle time.
 
 use iogauge_core::{Kind, Nanos};
 
@@ -9,7 +9,7 @@ use crate::drive::Drive;
 
 const MS: Nanos = 1_000_000;
 
-/// Creates 64 units of one-bit cells: ten times as fast to program, and twice as fast to read.
+/// Creates an SLC region of 64 units: ten times as fast to program, and twice as fast to read.
 fn with_slc(fold_when_full: bool) -> NandSpec {
     NandSpec {
         slc: Some(SlcSpec {
@@ -35,7 +35,7 @@ fn write_MBps(drive: &mut Nand, begin: Nanos, ramp: Nanos, length: Nanos) -> f64
 }
 
 #[test]
-fn writes_fall_off_a_cliff_when_it_is_full() {
+fn writes_slow_down_when_the_region_is_full() {
     // A unit on each of four dies in 4 us of channel and the program.
     let fast = 4.0 * 16_384e3 / 100_000.0;
     let slow = 4.0 * 16_384e3 / 1_004_000.0;
@@ -46,7 +46,7 @@ fn writes_fall_off_a_cliff_when_it_is_full() {
     assert!((rate / slow - 1.0).abs() < 0.05, "{rate} {slow}");
     assert_eq!(drive.slc_chunks(), MIB / 4096);
     assert_eq!(drive.counters().fold_programs, 0);
-    // If data moves out for each write that comes in, a die does both.
+    // If data moves out for each write that comes in, the dies do both.
     let slower = 4.0 * 16_384e3 / (100_000.0 + 25_000.0 + 8_000.0 + 1_000_000.0);
     let mut drive = small(with_slc(true));
     write_MBps(&mut drive, 0, 0, 2 * MS);

@@ -1,4 +1,4 @@
-//! Collection in its steady state: what it costs, how it is reached, and the effect of trim.
+//! The steady state of garbage collection: its write amplification, how it is reached, and the effect of trim.
 
 use iogauge_core::generate::{Rng, Stream};
 
@@ -8,7 +8,7 @@ use crate::media::nand::ftl::tests::closed_form;
 use crate::media::nand::space::Space;
 use iogauge_core::Kind;
 
-/// Creates a drive with short times: only the number of moves counts.
+/// Creates a drive with short times, since only the number of moves matters.
 fn quick(over_provisioning: f64, initial: State) -> NandSpec {
     NandSpec {
         over_provisioning,
@@ -22,7 +22,7 @@ fn quick(over_provisioning: f64, initial: State) -> NandSpec {
 
 const SIZE: u64 = 512 * MIB;
 
-/// Returns what a drive programs for each chunk, while random writes fill the region below `region` once over.
+/// Returns the write amplification while random writes of the size of `region` go to the region.
 fn amplification(drive: &mut Nand, region: u64) -> f64 {
     let before = drive.counters();
     // Other offsets each time.
@@ -31,7 +31,7 @@ fn amplification(drive: &mut Nand, region: u64) -> f64 {
         let chunk = rng.below(region / 4096);
         access(ticket, Kind::Write, chunk * 4096, 4096)
     };
-    // All at once: waits do not matter.
+    // All at once, since waits do not matter.
     let writes: Vec<_> = (0..region / 4096)
         .map(|ticket| (0, write(ticket)))
         .collect();
@@ -53,14 +53,14 @@ fn random_writes_cost_as_much_as_the_closed_form() {
             (factor / expected - 1.0).abs() < 0.03,
             "OP {over_provisioning}: {factor:.3}, closed form {expected:.3}"
         );
-        assert!(factor < last, "more to spare, and more to move");
+        assert!(factor < last, "more over-provisioning, but more moves");
         last = factor;
     }
 }
 
-/// Random writes leave the layer in the same state as the bulk path, however much a page of it stands for.
+/// Random writes leave the layer in the same state as preconditioning, however many chunks a page stands for.
 #[test]
-fn the_bulk_path_ends_where_writing_does() {
+fn preconditioning_reaches_the_state_of_random_writes() {
     const PAGES: u64 = 1 << 15;
     for chunks_per_page in [1, 8] {
         let bytes = PAGES * chunks_per_page * 4096;
@@ -92,7 +92,7 @@ fn the_bulk_path_ends_where_writing_does() {
 
 /// The same through the entire drive.
 #[test]
-fn the_bulk_path_leaves_the_drive_that_writing_leaves() {
+fn preconditioning_leaves_the_drive_as_writes_do() {
     let of = |initial| Nand::new(quick(0.2, initial), 128 * MIB, link(), 3);
     let (mut bulk, mut written) = (of(State::Random), of(State::Sequential));
     (0..4).for_each(|_| {
@@ -130,7 +130,7 @@ fn erases_make_room_for_programs() {
     let room = counters.erases * u64::from(plain().pages_per_block * plain().unit_chunks());
     let share = room as f64 / counters.chunks_of_programs as f64;
     assert!((share - 1.0).abs() < 0.05, "{share}");
-    // The layer's blocks hold as much together as the drive's.
+    // All blocks of the layer together hold as much as those of the drive.
     let physical = 64.0 * 256.0 * 1.28;
     let overwrites = counters.chunks_of_programs as f64 / physical;
     let wear = drive.wear();
@@ -147,7 +147,7 @@ fn trimmed_pages_need_not_be_moved() {
     let full = amplification(&mut drive, 64 * MIB);
     let half = access(0, Kind::Trim, 32 * MIB, 32 << 20);
     done(&mut drive, &[(0, half)]);
-    // Until earlier collections are paid and victims are those of the new state.
+    // Until the debt of earlier collections is paid and victims are those of the new state.
     amplification(&mut drive, 32 * MIB);
     amplification(&mut drive, 32 * MIB);
     let trimmed = amplification(&mut drive, 32 * MIB);

@@ -1,4 +1,4 @@
-//! One or a few requests at a time, against times worked out by hand.
+//! Compares one or a few requests at a time with times computed by hand.
 
 use iogauge_core::Kind;
 
@@ -63,7 +63,7 @@ fn a_write_is_done_when_it_is_in_the_buffer() {
     let mut drive = small(plain());
     let ends = done(&mut drive, &[(0, write(0, 0, 1)), (20_000, read(1, 0, 1))]);
     assert_eq!(ends[0], 500 + 500 + 6_000);
-    // The chunk is still in the buffer: no die reads.
+    // The chunk is still in the buffer, so no die reads.
     assert_eq!(ends[1], 20_000 + 500 + 500 + 5_000);
     assert_eq!(drive.counters().buffer_hits, 1);
 }
@@ -89,7 +89,7 @@ fn a_part_of_a_chunk_is_read_before_it_is_written() {
     assert_eq!(drive.counters().modify_reads, 1);
 }
 
-/// The host's unit is on the first die, which programs it from 6.5 us on for a ms.
+/// The first die programs the host's unit for 1 ms, from 6.5 us on.
 fn programming() -> (u64, Access) {
     (0, write(0, 400, 4))
 }
@@ -162,12 +162,12 @@ fn an_incomplete_unit_is_programmed_when_no_write_comes() {
     // From 101 us on: 4 us of channel, 1 ms of a die.
     assert_eq!(drive.counters().buffer_hits, 1);
     assert_eq!(drive.counters().page_reads, 1);
-    // Three quarters of what was programmed is empty.
+    // Three quarters of the programmed unit are padding.
     assert_eq!(drive.counters().write_amplification(), 4.0);
 }
 
 #[test]
-fn a_flush_waits_where_the_buffer_forgets() {
+fn a_flush_waits_if_the_buffer_is_volatile() {
     let requests = [(0, write(0, 400, 1)), (10_000, access(1, Kind::Sync, 0, 0))];
     assert_eq!(done(&mut small(plain()), &requests)[1], 10_500);
     let spec = NandSpec {
@@ -176,7 +176,7 @@ fn a_flush_waits_where_the_buffer_forgets() {
     };
     let ends = done(&mut small(spec.clone()), &requests);
     assert_eq!(ends[1], 10_500 + 4_000 + 1_000_000);
-    // With nothing written there is nothing to wait for.
+    // Without writes, a flush need not wait.
     assert_eq!(
         done(&mut small(spec), &[(0, access(0, Kind::Sync, 0, 0))])[0],
         500
