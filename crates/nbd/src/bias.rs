@@ -1,4 +1,4 @@
-//! How much longer a program waits than the model says, as figures.
+//! The bias of a served model: how much longer a program waits than the model says.
 
 use iogauge_core::Nanos;
 use serde::Serialize;
@@ -6,20 +6,20 @@ use serde::Serialize;
 /// The largest bias that a model is served with, fraction.
 pub const MOST_BIAS: f64 = 0.20;
 
-/// What a program sees beyond the model, at a queue depth of one.
+/// The latency that a program sees beyond the model's, at a queue depth of one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bias {
     /// Extra wait, median, real ns.
     pub overhead_ns: Nanos,
     /// The model's time for a read of 4 KiB, mean, virtual ns.
     pub drive_ns: Nanos,
-    /// The extra share: `overhead_ns / (dilation * drive_ns)`.
+    /// The extra wait as a share of the model's time: `overhead_ns / (dilation * drive_ns)`.
     pub fraction: f64,
 }
 
 impl Bias {
-    /// Returns a dilation at which the bias stays below `most`: a quarter more than necessary, rounded up to 1, 2 or 5
-    /// times a power of ten, since a longer wait is a deeper sleep.
+    /// Returns a dilation at which the bias stays below `most`. It is a quarter more than computed, because CPUs sleep
+    /// more deeply in longer waits, and rounded up to 1, 2 or 5 times a power of ten.
     pub(crate) fn enough(&self, most: f64) -> u32 {
         let least = 1.25 * self.overhead_ns as f64 / (most * self.drive_ns as f64);
         let steps = (0..9).flat_map(|power| [1, 2, 5].map(|step| step * 10u32.pow(power)));
@@ -33,13 +33,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dilation_that_would_do_is_named() {
+    fn a_sufficient_dilation_is_named() {
         let bias = |overhead_ns, drive_ns| Bias {
             overhead_ns,
             drive_ns,
             fraction: 1.0,
         };
-        // 30 us of 10 us make a fifth at 15; a quarter more is 18.75.
+        // 30 us are a fifth of 10 us dilated by 15; a quarter more is 18.75.
         assert_eq!(bias(30_000, 10_000).enough(0.2), 20);
         assert_eq!(bias(60_000, 10_000).enough(0.2), 50);
         assert_eq!(bias(10, 10_000).enough(0.2), 1);

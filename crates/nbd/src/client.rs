@@ -1,5 +1,5 @@
-//! A minimal client: one request at a time, blocking as other programs do. It measures the transport before a model is
-//! served, and is the well-behaved program in tests.
+//! A minimal blocking client, which makes one request at a time. It measures the transport before a model is served,
+//! and is the well-behaved program in tests.
 
 use std::io::{self, Read, Write};
 
@@ -20,7 +20,7 @@ impl<S: Read + Write> Client<S> {
     /// Negotiates for the export of this name; the empty name is the default.
     ///
     /// # Errors
-    /// If the connection fails, or there is no such export (`NotFound`).
+    /// If the connection fails or there is no such export (`NotFound`).
     pub fn new(mut stream: S, name: &str) -> io::Result<Self> {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting)?;
@@ -61,7 +61,7 @@ impl<S: Read + Write> Client<S> {
         self.size_bytes
     }
 
-    /// Makes one request and waits for its answer. A write sends `data`, and a read fills it.
+    /// Makes one request and waits for its answer. A write sends `data`; a read fills it.
     ///
     /// # Errors
     /// If the connection fails.

@@ -1,8 +1,9 @@
 //! One client's connection: its socket, its session, its requests in flight and its replies.
 //!
-//! What it holds is bounded. Data passes through two buffers of fixed size and is never gathered: a write's data goes
-//! to the store as it arrives, a read's comes from there as the client takes it. If too many requests are unanswered,
-//! or the client does not take its replies, the server reads nothing more from it, and the client's own sending stops.
+//! Its memory is bounded. Data passes through two buffers of fixed size and is never gathered: the data of a write goes
+//! to the store as it arrives, and the data of a read comes from the store as the client takes it. If too many requests
+//! are unanswered, or the client does not take its replies, the server stops reading from it, so the client can send no
+//! more.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -33,34 +34,35 @@ struct Reply {
     left_bytes: u32,
 }
 
-/// One client's connection. After its client is gone, it stays until the drive has returned what was submitted to it:
-/// so no client gets more into the drive by reconnecting. Requests that were not submitted go with the client.
+/// One client's connection. After its client has disconnected, it remains until the drive has returned its submitted
+/// requests, so that no client gets more into the drive by reconnecting. Requests that were not submitted are dropped
+/// with the client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: Option<OwnedFd>,
     session: Session,
     born: Instant,
     input: Box<[u8]>,
-    /// The part of the input that is filled and not yet used.
+    /// The part of the input buffer that was received and not yet used.
     unread: std::ops::Range<usize>,
     output: Vec<u8>,
     sent: usize,
     replies: VecDeque<Reply>,
-    /// Unanswered requests, by their place.
+    /// Unanswered requests, by slot.
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Places of the requests that are not fully submitted to the drive, in the order of their arrival.
+    /// Slots of the requests that are not fully submitted to the drive, in the order of their arrival.
     waiting: VecDeque<u32>,
-    /// What went wrong with the data of the arriving write.
+    /// Why the data of the write that is arriving could not be stored.
     data_error: Option<Refusal>,
-    /// Whether the input may hold requests for which there was no room.
+    /// Whether the input buffer may hold requests for which there was no slot.
     has_more_requests: bool,
-    /// Whether no more requests come: close when all are answered.
+    /// Whether no more requests come, so that the connection closes once all are answered.
     finishing: bool,
 }
 
 impl Connection {
-    /// Greets a client, whose socket does not block, and allows it `depth` unanswered requests.
+    /// Greets the client of a non-blocking socket and allows it `depth` unanswered requests.
     pub(crate) fn new(socket: OwnedFd, export: Arc<Export>, depth: u32) -> Self {
         let mut output = Vec::new();
         let mut connection = Self {
@@ -88,15 +90,15 @@ impl Connection {
         self.socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether nothing is left of the connection.
+    /// Whether the client has disconnected and the drive has none of its requests.
     pub(crate) fn is_gone(&self) -> bool {
         self.socket.is_none() && self.free.len() == self.pending.len()
     }
 
-    /// Closes the client's socket, and drops what was not submitted to the drive.
+    /// Closes the client's socket and drops requests that were not submitted to the drive.
     pub(crate) fn close(&mut self) {
-        for place in std::mem::take(&mut self.waiting) {
-            self.free_if_outside(place);
+        for slot in std::mem::take(&mut self.waiting) {
+            self.free_if_outside(slot);
         }
         self.socket = None;
         self.input = Box::default();
@@ -117,22 +119,22 @@ impl Connection {
         self.free.len() > self.replies.len() && self.output.len() - self.sent < BUFFER
     }
 
-    /// Whether to look for bytes from the client.
+    /// Whether to poll for bytes from the client.
     pub(crate) fn wants_input(&self) -> bool {
         self.socket.is_some() && !self.finishing && self.has_room() && self.unread.len() < BUFFER
     }
 
-    /// Whether bytes wait for the client to take them.
+    /// Whether there are bytes to send to the client.
     pub(crate) fn wants_output(&self) -> bool {
         self.socket.is_some() && (self.sent < self.output.len() || !self.replies.is_empty())
     }
 
-    /// Whether it can take requests at once, without more bytes from the client.
+    /// Whether it can take requests now, without more bytes from the client.
     pub(crate) fn wants_turn(&self) -> bool {
         self.socket.is_some() && !self.finishing && self.has_more_requests && self.has_room()
     }
 
-    /// Receives what the client has sent, at most a buffer.
+    /// Receives bytes that the client has sent, at most a buffer of them.
     pub(crate) fn receive(&mut self) {
         self.input.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -141,7 +143,7 @@ impl Connection {
         };
         let room = &mut self.input[self.unread.end..];
         match rustix::net::recv(socket, room, RecvFlags::empty()) {
-            // Nothing more comes. Requests that arrived are still answered.
+            // The client has stopped sending. Requests that arrived are still answered.
             Ok((0, _)) => self.finishing = true,
             Ok((bytes, _)) => self.unread.end += bytes,
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -149,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// Returns the next request for the drive from the input. Its data is in the store, or has room there.
+    /// Returns the next request for the drive from the input buffer. It was already applied to the store.
     pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
         self.has_more_requests = true;
         while self.socket.is_some() && !self.finishing && self.has_room() {
@@ -182,7 +184,7 @@ impl Connection {
         None
     }
 
-    /// Applies a request to the data as it arrives: until it is answered, no client may count on either state.
+    /// Applies a request to the store as it arrives. Until it is answered, a client may see the old or the new data.
     fn carry_out(&mut self, request: Request, store: &mut dyn Store) -> Result<(), Refusal> {
         let (offset, length) = (request.offset_bytes, request.length_bytes);
         match request.command {
@@ -195,36 +197,36 @@ impl Connection {
 
     /// Queues a request for the drive that was received at `now`.
     pub(crate) fn enqueue(&mut self, now: Nanos, request: Request) {
-        // `next_request` gives one only while there is room.
-        let place = self.free.pop().expect("there is room for it");
-        self.pending[place as usize] = Some(Pending::new(now, request));
-        self.waiting.push_back(place);
+        // `next_request` returns a request only if there is a free slot.
+        let slot = self.free.pop().expect("there is a free slot");
+        self.pending[slot as usize] = Some(Pending::new(now, request));
+        self.waiting.push_back(slot);
     }
 
-    /// Returns the next piece for the drive, and the place of its request; `None`: nothing waits.
+    /// Returns the next piece for the drive and the slot of its request; `None` if no request waits.
     pub(crate) fn next_piece(&self) -> Option<(u32, Request)> {
-        let &place = self.waiting.front()?;
-        let pending = self.pending[place as usize].as_ref()?;
-        Some((place, pending.next_piece()))
+        let &slot = self.waiting.front()?;
+        let pending = self.pending[slot as usize].as_ref()?;
+        Some((slot, pending.next_piece()))
     }
 
     /// Notes that the next piece is submitted to the drive.
     pub(crate) fn submit_piece(&mut self) {
-        let Some(&place) = self.waiting.front() else {
+        let Some(&slot) = self.waiting.front() else {
             return;
         };
-        let pending = self.pending[place as usize].as_mut();
-        let pending = pending.expect("what waits is in flight");
+        let pending = self.pending[slot as usize].as_mut();
+        let pending = pending.expect("a waiting request is in flight");
         pending.submit();
         if pending.is_submitted() {
             self.waiting.pop_front();
         }
     }
 
-    /// Notes that the drive finished a piece of the request at a place. If it was the last, queues the reply and
-    /// returns when the request was received. Returns `None` if more is to come, or the client is gone.
-    pub(crate) fn piece_done(&mut self, place: u32) -> Option<Nanos> {
-        let pending = self.pending[place as usize].as_mut()?;
+    /// Notes that the drive finished a piece of the request in a slot. If it was the last piece, queues the reply and
+    /// returns when the request was received. Returns `None` if there are more pieces or the client has disconnected.
+    pub(crate) fn piece_done(&mut self, slot: u32) -> Option<Nanos> {
+        let pending = self.pending[slot as usize].as_mut()?;
         pending.complete_piece();
         let Pending {
             received_at,
@@ -233,13 +235,13 @@ impl Connection {
         } = *pending;
         let answered = pending.is_submitted() && pending.is_outside();
         if self.socket.is_none() {
-            self.free_if_outside(place);
+            self.free_if_outside(slot);
             return None;
         }
         if !answered {
             return None;
         }
-        self.free_if_outside(place);
+        self.free_if_outside(slot);
         let read = request.command == Command::Read;
         self.replies.push_back(Reply {
             cookie: request.cookie,
@@ -251,11 +253,11 @@ impl Connection {
         Some(received_at)
     }
 
-    /// Frees a place for another request, if the drive has nothing of the one there.
-    fn free_if_outside(&mut self, place: u32) {
-        let pending = &mut self.pending[place as usize];
+    /// Frees a slot if the drive has no piece of the request in it.
+    fn free_if_outside(&mut self, slot: u32) {
+        let pending = &mut self.pending[slot as usize];
         if pending.take_if(|pending| pending.is_outside()).is_some() {
-            self.free.push(place);
+            self.free.push(slot);
         }
     }
 
@@ -270,9 +272,9 @@ impl Connection {
     }
 
     /// Sends as much as the client takes, at most a buffer, so that other clients get their turn. Closes the connection
-    /// once all is done.
+    /// once all replies are sent and no requests come.
     pub(crate) fn send(&mut self, store: &dyn Store) {
-        // A read that fails after its reply has begun can only be cut off.
+        // If a read fails after its reply has begun, only closing the connection can tell the client.
         if self.socket.is_some() && self.fill(store).is_err() {
             self.close();
         }

@@ -1,6 +1,6 @@
-//! What can keep a drive model from being served, each with its remedy.
+//! Why a drive model cannot be served, each reason with its remedy.
 //!
-//! A client's mistakes are not errors here: they are answered, or the connection is closed.
+//! A client's mistakes are not errors here: the server answers them or closes the connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,8 +19,8 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
-    /// The path of the socket holds something else.
-    #[error("{path}: exists, and is not a socket")]
+    /// The path of the socket exists and is not a socket.
+    #[error("{path}: exists and is not a socket")]
     NotASocket {
         /// Where.
         path: String,
@@ -43,7 +43,7 @@ pub enum Error {
         /// Which parameter, and why.
         cause: String,
     },
-    /// The export is not a part of the drive.
+    /// The export's size does not fit the drive.
     #[error(
         "the export's size of {size_bytes} bytes is not a positive multiple of 512 up to the drive's {capacity_bytes}"
     )]
@@ -54,13 +54,13 @@ pub enum Error {
         capacity_bytes: u64,
     },
     /// The export's name is too long.
-    #[error("the export's name has {length} bytes")]
+    #[error("the export's name is too long: {length} bytes")]
     Name {
         /// Its length.
         length: usize,
     },
     /// The file for the data has another size.
-    #[error("the data's file has {file_bytes} bytes, but the export {size_bytes}")]
+    #[error("the data file has {file_bytes} bytes, but the export has {size_bytes}")]
     DataSize {
         /// The file's.
         file_bytes: u64,
@@ -68,14 +68,14 @@ pub enum Error {
         size_bytes: u64,
     },
     /// The file for the data cannot be used.
-    #[error("the data's file: {cause}")]
+    #[error("the data file: {cause}")]
     Data {
         /// What the kernel said.
         cause: io::Error,
     },
-    /// A program would wait longer than the model says.
+    /// A program would wait much longer than the model says.
     #[error(
-        "at a dilation of {dilate} a program would see {:.0} % more than the model's {} ns a read: it waits {} ns longer",
+        "at a dilation of {dilate}, a program would see latencies {:.0} % above the model's {} ns a read, because it waits {} ns longer",
         bias.fraction * 100.0, bias.drive_ns, bias.overhead_ns
     )]
     TooBiased {
@@ -97,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns what to do about it.
+    /// Returns the remedy.
     ///
     /// ```
     /// let refused = iogauge_nbd::Error::InUse { path: "socket".into() };
@@ -111,12 +111,12 @@ impl Error {
                 io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => "the path of a socket has at most 107 bytes: choose a shorter one".into(),
                 io::ErrorKind::AddrInUse => "choose another port".into(),
                 io::ErrorKind::AddrNotAvailable => "name an address of this machine".into(),
-                _ => "choose another place".into(),
+                _ => "choose another path or address".into(),
             },
             Error::NotASocket { .. } => "choose another path, or move that file away".into(),
             Error::InUse { .. } => "choose another path, or stop that server".into(),
             Error::NotLoopback { .. } => {
-                "use 127.0.0.1 or a socket; --allow-remote lets every machine that reaches the port read and write".into()
+                "use 127.0.0.1 or a Unix socket; --allow-remote lets every machine that reaches the port read and write".into()
             }
             Error::Size { capacity_bytes, .. } => format!("use --size={capacity_bytes} or less, a multiple of 512"),
             Error::Name { .. } => "use a name of at most 255 bytes".into(),

@@ -1,13 +1,14 @@
-//! Serves a drive model to other programs by NBD: they wait as long as the model says, times a factor.
+//! Serves a drive model to other programs by NBD. Requests take as long as the model says, times a factor.
 //!
-//! A request reaches the drive at its virtual arrival, and its reply leaves when real time has come as far. Programs on
-//! a shared machine sleep and wake within tens of microseconds, longer than a fast drive takes. So time is dilated, and
-//! what a program measures is divided by the factor again. The remaining bias is measured at the start.
+//! A request arrives at the drive in virtual time, and its reply is sent when real time reaches its virtual end. On a
+//! shared machine, a sleeping program takes tens of microseconds to wake, longer than a fast drive takes for a request.
+//! So time is dilated by a factor, by which a program's measurements must be divided. The remaining bias is measured at
+//! the start.
 //!
-//! One thread owns drive, data and connections. What a client can make it hold is bounded, whatever the client sends:
-//! see [`Limits`]. The data is real: reads return what was written.
+//! One thread owns drive, data and connections. Its memory is bounded, whatever clients send: see [`Limits`]. The data
+//! is real: reads return what was written.
 //!
-//! It has no TLS, no structured replies and only one export. The caller catches signals.
+//! It has no TLS, no structured replies and only one export. Handling signals is left to the caller.
 //!
 //! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd.
 

@@ -1,11 +1,11 @@
-//! The line before the drive: which requests the drive has, and which still wait for it.
+//! The queue before the drive: which pieces of requests the drive has, and which still wait.
 //!
-//! A drive does not give back what was submitted to it. So it gets requests in pieces, and only as many at a time as
-//! keep it busy; what waits behind them belongs to its connection and goes with it. Connections take turns, piece by
-//! piece.
+//! Requests that were submitted to a drive cannot be withdrawn. So the drive gets requests in pieces, and only enough
+//! pieces at a time to keep it busy. The rest belongs to its connection and is dropped with it. Connections take turns,
+//! piece by piece.
 //!
-//! Linux, too, splits a request that is larger than its queue allows, and a forced write into forced writes: 32 MiB
-//! with FUA are 32 pieces, each of which must be durable before it is done.
+//! Linux, too, splits a request that is larger than its queue allows, and a FUA write into FUA writes: 32 MiB with FUA
+//! are 32 pieces, each of which must be durable before it is done.
 
 use iogauge_core::Nanos;
 
@@ -14,7 +14,7 @@ use crate::protocol::{Command, Request};
 /// Most bytes of one piece of a read or a write.
 pub(crate) const PIECE: u32 = 1 << 20;
 /// Most bytes of all pieces in the drive: 256 requests of 128 KiB. The fastest built-in drives need that many to be
-/// busy: with 8 MiB the model of the P3608 read 11 % less than at a depth of 256, that of the 9100 MAX 5 %.
+/// busy: with 8 MiB, the model of the P3608 read 11 % less than at a depth of 256, and that of the 9100 MAX 5 % less.
 pub(crate) const MOST_BYTES: u64 = 32 << 20;
 /// Most pieces in the drive: as many commands as Linux has in flight on a queue of an NVMe drive.
 pub(crate) const MOST_PIECES: usize = 1024;
@@ -28,7 +28,7 @@ pub(crate) struct Pending {
     /// Bytes submitted to the drive, from the first on.
     submitted_bytes: u32,
     submitted_all: bool,
-    /// How many of its pieces the drive has.
+    /// Number of its pieces that the drive has.
     pieces_in_drive: u32,
 }
 
@@ -44,7 +44,7 @@ impl Pending {
         }
     }
 
-    /// Returns the next piece for the drive. Trims and flushes move no data, and are one piece.
+    /// Returns the next piece for the drive. Trims and flushes move no data and are one piece.
     pub(crate) fn next_piece(&self) -> Request {
         let left = self.request.length_bytes - self.submitted_bytes;
         Request {
@@ -75,13 +75,13 @@ impl Pending {
         self.pieces_in_drive -= 1;
     }
 
-    /// Whether the drive has none of it.
+    /// Whether the drive has none of its pieces.
     pub(crate) fn is_outside(&self) -> bool {
         self.pieces_in_drive == 0
     }
 }
 
-/// Whether the drive moves the bytes of a request. A trim or a flush needs no room.
+/// Whether the drive moves data for a request. A trim or a flush moves none.
 const fn moves_data(request: &Request) -> bool {
     matches!(
         request.command,
@@ -97,13 +97,13 @@ fn data_bytes(request: &Request) -> u64 {
     }
 }
 
-/// A piece that the drive has.
+/// The owner of a piece that the drive has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// The connection's index.
     pub(crate) connection: usize,
-    /// The request's place there.
-    pub(crate) place: u32,
+    /// The request's slot there.
+    pub(crate) slot: u32,
     bytes: u64,
 }
 
@@ -117,8 +117,8 @@ pub(crate) struct InDrive {
 }
 
 impl InDrive {
-    /// Creates an empty line. A drive that lets in `queue` commands at a time gets twice as many pieces, so that one is
-    /// ready whenever another is done. `None`: the drive lets in more than any host has.
+    /// Creates an empty queue. A drive that takes `queue` commands at a time gets twice as many pieces, so that one is
+    /// ready whenever another is done. `None`: the drive has no limit.
     pub(crate) fn new(queue: Option<u32>) -> Self {
         let most_pieces = queue.map_or(MOST_PIECES, |queue| MOST_PIECES.min(2 * queue as usize));
         Self {
@@ -135,8 +135,8 @@ impl InDrive {
         pieces < self.most_pieces && self.bytes + data_bytes(piece) <= MOST_BYTES
     }
 
-    /// Adds a piece of the request at a place of a connection. Returns its ticket.
-    pub(crate) fn submit(&mut self, connection: usize, place: u32, piece: &Request) -> u64 {
+    /// Adds a piece of the request in a slot of a connection. Returns its ticket.
+    pub(crate) fn submit(&mut self, connection: usize, slot: u32, piece: &Request) -> u64 {
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.owners.push(None);
             self.owners.len() as u32 - 1
@@ -145,7 +145,7 @@ impl InDrive {
         self.bytes += bytes;
         self.owners[ticket as usize] = Some(Owner {
             connection,
-            place,
+            slot,
             bytes,
         });
         ticket.into()
@@ -216,7 +216,7 @@ mod tests {
         }
         assert_eq!(tickets.len() as u64, MOST_BYTES / u64::from(PIECE));
         let owner = in_drive.complete(tickets[0]);
-        assert_eq!((owner.connection, owner.place), (3, 7));
+        assert_eq!((owner.connection, owner.slot), (3, 7));
         assert!(in_drive.has_room(&large));
         let small = request(Command::Read, 512);
         let mut tagged = InDrive::new(Some(32));
@@ -230,9 +230,9 @@ mod tests {
     fn a_deep_queue_of_large_requests_does_not_wait_before_the_drive() {
         let mut in_drive = InDrive::new(None);
         let read = request(Command::Read, 128 << 10);
-        for place in 0..256 {
+        for slot in 0..256 {
             assert!(in_drive.has_room(&read));
-            in_drive.submit(0, place, &read);
+            in_drive.submit(0, slot, &read);
         }
         assert!(!in_drive.has_room(&read));
     }

@@ -20,11 +20,11 @@ use crate::error::Error;
 pub enum Listen {
     /// A socket that the server creates, for this user alone, and removes at the end.
     Unix(PathBuf),
-    /// A port.
+    /// A TCP port.
     Tcp {
         /// Address and port; port zero takes a free one.
         address: SocketAddr,
-        /// Whether other machines may reach it. The protocol here has neither encryption nor authentication.
+        /// Whether other machines may reach it. The server has neither encryption nor authentication.
         allow_remote: bool,
     },
 }
@@ -34,7 +34,7 @@ pub enum Listen {
 pub(crate) enum Listener {
     Unix {
         listener: UnixListener,
-        /// Removed when this is dropped.
+        /// Removes the socket's file when it is dropped.
         _file: SocketFile,
     },
     Tcp(TcpListener),
@@ -51,7 +51,7 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         let metadata = std::fs::symlink_metadata(&self.path);
         if metadata.is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode) {
-            // Nobody reads an error here, and the next server removes a stale socket.
+            // Ignore errors, since the next server removes a stale socket.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -135,7 +135,7 @@ fn unix(path: &Path) -> Result<Listener, Error> {
     })
 }
 
-/// Creates a listening socket whose file is this user's alone from the first moment: Linux takes its mode from the
+/// Creates a listening socket whose file is private to this user from the start: Linux takes the file's mode from the
 /// socket's.
 fn socket_at(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -146,7 +146,7 @@ fn socket_at(path: &Path) -> rustix::io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Removes a socket that nobody listens on any more. Touches nothing else.
+/// Removes a socket on which no server listens. Never removes anything else.
 fn make_way(path: &Path) -> Result<(), Error> {
     let name = || path.display().to_string();
     let failed = |cause| Error::Listen {
@@ -197,7 +197,7 @@ mod tests {
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         let listener = unix(&path).unwrap();
-        // A successor's socket is not ours to remove.
+        // The socket of a later server must not be removed.
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "dear").unwrap();
         drop(listener);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn other_machines_get_in_only_if_the_configuration_allows_it() {
+    fn other_machines_may_connect_only_if_the_configuration_allows_it() {
         let address: SocketAddr = "0.0.0.0:0".parse().unwrap();
         assert!(matches!(
             tcp(address, false),

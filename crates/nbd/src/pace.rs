@@ -1,4 +1,4 @@
-//! Converts between virtual and real time: virtual time runs slower by a factor.
+//! Converts between virtual and real time. Virtual time runs slower by a factor.
 
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
@@ -59,13 +59,13 @@ pub(crate) fn timespec(length: Duration) -> Timespec {
 
 /// Asks the kernel to wake this thread as close to the requested time as it can, instead of up to 50 us later.
 pub(crate) fn sharpen_timer() {
-    // It cannot fail with a positive number of nanoseconds, and a late timer only costs precision.
+    // The call cannot fail with a positive number of nanoseconds, and a late timer would only cost precision.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// Returns how late the kernel wakes this thread from a poll: the 95th percentile, at least 2 us and at most 200 us.
-/// The server spins for this long before a reply is due instead of sleeping. The naps are as long as those before a
-/// dilated reply: the longer a CPU idles, the deeper it sleeps.
+/// The server spins instead of sleeping for this long before a reply is due. The measured sleeps are as long as those
+/// before a dilated reply, because a CPU sleeps more deeply the longer it idles.
 pub(crate) fn lateness_of_polls() -> Duration {
     const NAPS: usize = 100;
     const NAP: Duration = Duration::from_millis(1);

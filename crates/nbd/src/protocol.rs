@@ -1,9 +1,9 @@
 //! The server's side of NBD as a state machine: bytes in, steps and bytes out. It has no socket, no clock and no data.
 //!
-//! It gets a slice of what has arrived and says how much of it one step used; how the bytes were cut on their way makes
-//! no difference. It keeps nothing of its input, so nothing that a client sends can make it grow.
+//! A step gets the bytes that have arrived and returns how many of them it used; the sizes in which bytes arrive make
+//! no difference. The session keeps none of its input, so no client can make it grow.
 //!
-//! It speaks fixed newstyle negotiation and simple replies, with one export under its name and under the empty one.
+//! It supports fixed newstyle negotiation and simple replies, with one export under its name and under the empty one.
 //!
 //! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd.
 
@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use wire::{Fields, Refusal};
 
-/// Most bytes of a read, a write, or zeroes that take up space: what the protocol calls portable.
+/// Most bytes of a read, a write, or zeroes that take up space: the protocol's limit for portable clients.
 pub const MOST_PAYLOAD: u32 = 32 << 20;
 
-/// Most bytes of an option's data. Names have at most 4096 bytes; a client that sends more is not in good faith.
+/// Most bytes of an option's data. Names have at most 4096 bytes, so no well-behaved client sends more.
 pub const MOST_OPTION: u32 = 8 << 10;
 
 /// Offsets and lengths of requests are multiples of this, as a drive's are.
@@ -26,11 +26,11 @@ pub const SECTOR: u32 = 512;
 /// What the server offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Its name beside the empty one, at most 255 bytes.
+    /// Its name besides the empty one, at most 255 bytes.
     pub name: String,
     /// Its size, positive, a multiple of [`SECTOR`].
     pub size_bytes: u64,
-    /// Whether nothing may be written or trimmed.
+    /// Whether writes and trims are refused.
     pub read_only: bool,
 }
 
@@ -39,13 +39,13 @@ pub struct Export {
 pub enum Command {
     /// Read.
     Read,
-    /// Write; its data came before.
+    /// Write. Its data came in earlier steps.
     Write,
     /// The data is no longer needed.
     Trim,
     /// Write zeroes.
     Zero {
-        /// Whether the zeroes take up space, so that later writes have it.
+        /// Whether the zeroes take up space, so that later writes find room.
         provision: bool,
     },
     /// Make earlier writes durable.
@@ -55,7 +55,7 @@ pub enum Command {
 /// A valid request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The client's name for it.
+    /// The client's identifier for it.
     pub cookie: u64,
     /// What it does.
     pub command: Command,
@@ -70,9 +70,9 @@ pub struct Request {
 /// The outcome of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Nothing: it needs more bytes first.
+    /// None yet: it needs more bytes.
     More,
-    /// It used bytes; call it again.
+    /// It used bytes. Call it again.
     Again,
     /// Part of a write's data. Its request follows.
     Data {
@@ -85,14 +85,14 @@ pub enum Step<'a> {
     Ask(Request),
     /// A request that must be answered with an error.
     Refuse {
-        /// The client's name for it.
+        /// The client's identifier for it.
         cookie: u64,
         /// Why.
         refusal: Refusal,
     },
     /// The client ends the session: answer its requests, then close.
     Finish,
-    /// The client breaks the rules: close.
+    /// The client violates the protocol: close.
     Drop,
 }
 
@@ -104,13 +104,13 @@ enum Phase {
     Options { no_zeroes: bool },
     /// A request comes next.
     Requests,
-    /// A write's data comes next; this much of it was taken.
+    /// A write's data comes next.
     Payload {
         request: Request,
         taken: u32,
         refusal: Option<Refusal>,
     },
-    /// Takes nothing more.
+    /// The session has ended.
     Over(Step<'static>),
 }
 
@@ -136,8 +136,8 @@ impl Session {
         matches!(self.phase, Phase::Requests | Phase::Payload { .. })
     }
 
-    /// Takes one step. Returns how many bytes of `input` it used, and what they were. Appends replies to options to
-    /// `output`, at most 1 KiB a step. An input of [`MOST_OPTION`] bytes and a header always leads to a step.
+    /// Takes one step. Returns how many bytes of `input` it used, and the outcome. Appends replies to options to
+    /// `output`, at most 1 KiB a step. An input of [`MOST_OPTION`] bytes and a header is always enough for a step.
     pub fn step<'a>(&mut self, input: &'a [u8], output: &mut Vec<u8>) -> (usize, Step<'a>) {
         match self.phase {
             Phase::Flags => self.flags(input),
@@ -178,7 +178,7 @@ impl Session {
         let (magic, flags, command) = (fields.u32(), fields.u16(), fields.u16());
         let (cookie, offset_bytes, length_bytes) = (fields.u64(), fields.u64(), fields.u32());
         let used = wire::REQUEST_BYTES;
-        // The data of an oversized write cannot be distinguished from requests, or is not worth reading.
+        // Close after an oversized write: its data cannot be told from requests, or is not worth skipping.
         let oversized = command == wire::CMD_WRITE && length_bytes > MOST_PAYLOAD;
         if magic != wire::REQUEST || oversized {
             return self.over(used, Step::Drop);
@@ -238,7 +238,7 @@ impl Session {
         }
     }
 
-    /// Takes data of a write. Skips the data of a refused one, so that what follows is read as requests again.
+    /// Takes data of a write. Skips the data of a refused write up to the next request.
     fn payload<'a>(
         &mut self,
         input: &'a [u8],
@@ -273,8 +273,8 @@ impl Session {
     }
 }
 
-/// Returns the meaning of a command, if it may carry these flags. Every command may carry FUA, reads too: some clients
-/// do that.
+/// Returns the meaning of a command, if these flags are valid for it. Every command may carry FUA, even reads, since
+/// some clients send that.
 fn meaning(command: u16, flags: u16) -> Result<Command, Refusal> {
     let provision = flags & wire::FLAG_NO_HOLE != 0;
     let (command, known) = match command {

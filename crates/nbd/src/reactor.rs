@@ -1,7 +1,7 @@
-//! The loop that serves: one thread, which owns the drive, the data and all connections.
+//! The server's loop: one thread, which owns the drive, the data and all connections.
 //!
-//! It sleeps until bytes come or the next reply is nearly due, then looks repeatedly for the last stretch, and sends
-//! each reply at the first look after its instant. With nothing in flight it only sleeps.
+//! It sleeps until bytes come or the next reply is nearly due. Then it polls until the reply is due and sends it at the
+//! first poll after that. With no request in flight it only sleeps.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,9 +24,9 @@ use crate::store::Store;
 use crate::summary::{Lateness, Summary};
 use crate::timely::Timely;
 
-/// The longest sleep. A stop is noticed this late.
+/// The longest sleep, after which a stop is noticed.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long no client is let in after the kernel had no descriptor left.
+/// How long the loop accepts no client after the kernel ran out of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Limits on what clients may use. A connection holds two buffers of 128 KiB, whatever its client sends.
@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Limits {
     /// Most connections at a time. Further ones are closed at once.
     pub connections: u32,
-    /// Most unanswered requests of a connection. The server reads nothing more from it then.
+    /// Most unanswered requests of a connection. With that many, the server stops reading from it.
     pub depth: u32,
     /// How long a client may negotiate.
     pub negotiation: Duration,
@@ -53,13 +53,13 @@ impl Default for Limits {
 /// The loop, before it serves.
 pub(crate) struct Reactor<D> {
     pub(crate) drive: Timely<D>,
-    /// Commands that the drive lets in at a time; `None`: more than any host has.
+    /// Commands that the drive takes at a time; `None` without a limit.
     pub(crate) queue: Option<u32>,
     pub(crate) store: Box<dyn Store>,
     pub(crate) export: Arc<Export>,
     pub(crate) limits: Limits,
     pub(crate) dilate: u32,
-    /// How long before a reply is due the loop stops sleeping.
+    /// How long before a reply is due the loop begins to spin.
     pub(crate) spin: Duration,
 }
 
@@ -114,7 +114,7 @@ struct Serving<'a, D> {
 }
 
 impl<D: Drive> Serving<'_, D> {
-    /// Sleeps until there is something to do, or nearly so.
+    /// Sleeps until a socket is ready or the next reply is nearly due.
     fn sleep(&mut self, listener: Option<&Listener>) -> Result<(), Error> {
         let nap = self.nap();
         let mut indices = Vec::with_capacity(self.connections.len() + 1);
@@ -160,7 +160,7 @@ impl<D: Drive> Serving<'_, D> {
         Ok(())
     }
 
-    /// Returns how long nothing can be due.
+    /// Returns how long the loop may sleep.
     fn nap(&self) -> Duration {
         if self
             .connections
@@ -178,7 +178,7 @@ impl<D: Drive> Serving<'_, D> {
         patience.chain(reply).fold(LOOK, Duration::min)
     }
 
-    /// Runs one round: sends what is due, and gives the drive what has arrived.
+    /// Runs one round: sends due replies, and submits requests that have arrived.
     fn turn(&mut self, listener: Option<&Listener>) {
         self.settle();
         for (index, flags) in std::mem::take(&mut self.ready) {
@@ -194,7 +194,7 @@ impl<D: Drive> Serving<'_, D> {
         self.feed();
     }
 
-    /// Takes what the drive has finished by now and sends the replies. Returns that instant.
+    /// Takes the pieces that the drive has finished by now and sends the replies. Returns the current virtual instant.
     fn settle(&mut self) -> Nanos {
         let now = self.pace.now();
         let mut returned = std::mem::take(&mut self.returned);
@@ -214,7 +214,7 @@ impl<D: Drive> Serving<'_, D> {
         let Some(connection) = &mut self.connections[owner.connection] else {
             return;
         };
-        let Some(received_at) = connection.piece_done(owner.place) else {
+        let Some(received_at) = connection.piece_done(owner.slot) else {
             return;
         };
         connection.send(&*self.reactor.store);
@@ -224,24 +224,25 @@ impl<D: Drive> Serving<'_, D> {
         self.lateness.record(late, expected);
     }
 
-    /// Gives the drive waiting requests, a piece of each connection in turn, as far as it has room.
+    /// Submits waiting requests to the drive, a piece of each connection in turn, as long as it has room.
     fn feed(&mut self) {
         loop {
-            // Take what the drive has finished before it gets more.
+            // Take finished pieces before submitting more.
             let now = self.settle();
-            let places = self.connections.len();
-            let mut turns = (0..places).map(|step| (self.turn_of + step) % places);
+            let count = self.connections.len();
+            let mut turns = (0..count).map(|step| (self.turn_of + step) % count);
             let next = turns.find_map(|index| {
-                let (place, piece) = self.connections[index].as_ref()?.next_piece()?;
-                Some((index, place, piece))
+                let (slot, piece) = self.connections[index].as_ref()?.next_piece()?;
+                Some((index, slot, piece))
             });
-            // The connection in turn waits for room: if smaller pieces went first, a large one might wait for ever.
+            // The connection whose turn it is waits for room. If smaller pieces went first, a large one might wait for
+            // ever.
             let next = next.filter(|(_, _, piece)| self.in_drive.has_room(piece));
-            let Some((index, place, piece)) = next else {
+            let Some((index, slot, piece)) = next else {
                 return;
             };
-            self.turn_of = (index + 1) % places;
-            let ticket = self.in_drive.submit(index, place, &piece);
+            self.turn_of = (index + 1) % count;
+            let ticket = self.in_drive.submit(index, slot, &piece);
             self.reactor.drive.submit(now, access(ticket, piece));
             self.summary.submitted(piece);
             if let Some(connection) = &mut self.connections[index] {
@@ -250,7 +251,7 @@ impl<D: Drive> Serving<'_, D> {
         }
     }
 
-    /// Takes a connection's requests and sends its refusals. Forgets the connection if it is over.
+    /// Takes a connection's requests and sends its refusals. Removes the connection if it is over.
     fn work(&mut self, index: usize) {
         let Some(connection) = &mut self.connections[index] else {
             return;
@@ -283,17 +284,17 @@ impl<D: Drive> Serving<'_, D> {
         true
     }
 
-    /// Lets in waiting clients, as far as there is room.
+    /// Accepts waiting clients, up to the limit of connections.
     fn welcome(&mut self, listener: Option<&Listener>) {
         let Some(listener) = listener else {
             return;
         };
-        // At most as many a round as there are places, so that others are served in between.
+        // At most `limits.connections` a round, so that other clients are served in between.
         for _ in 0..self.reactor.limits.connections {
             match listener.accept() {
                 Ok(socket) => self.let_in(socket),
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => break,
-                // Only waiting helps: the client stays in the queue, which would otherwise end every sleep.
+                // Pause: the client stays in the listener's queue, which would otherwise end every sleep at once.
                 Err(_) => {
                     self.accept_from = Instant::now() + PAUSE;
                     break;
@@ -303,9 +304,9 @@ impl<D: Drive> Serving<'_, D> {
     }
 
     fn let_in(&mut self, socket: OwnedFd) {
-        let places = self.reactor.limits.connections as usize;
+        let most = self.reactor.limits.connections as usize;
         let free = self.connections.iter().position(Option::is_none);
-        if free.is_none() && self.connections.len() == places {
+        if free.is_none() && self.connections.len() == most {
             self.summary.turned_away += 1;
             return;
         }
@@ -319,7 +320,7 @@ impl<D: Drive> Serving<'_, D> {
     }
 }
 
-/// Reads from a client, or notices that it is gone, so that no reply has a reader.
+/// Reads from a client. Closes the connection if the client has disconnected.
 fn attend(connection: &mut Connection, flags: PollFlags) {
     if flags.contains(PollFlags::IN) {
         connection.receive();

@@ -30,23 +30,24 @@ const LONGEST_NAME: usize = 255;
 pub struct Config {
     /// Where clients connect.
     pub listen: Listen,
-    /// The export's name, at most 255 bytes; the empty name always means it too.
+    /// The export's name, at most 255 bytes. The empty name always means the same export.
     pub name: String,
-    /// Bytes of the export, whole sectors of 512; `None`: the drive's capacity.
+    /// Bytes of the export, a multiple of 512; `None`: the drive's capacity.
     pub size_bytes: Option<u64>,
-    /// Most bytes of data in memory, in pages of 4 KiB, without a file. Later writes find no room.
+    /// Most bytes of data in memory, in pages of 4 KiB, if there is no file. Further writes fail for lack of space.
     pub memory_bytes: u64,
-    /// Real nanoseconds for one of the drive's.
+    /// Real nanoseconds for each nanosecond of the drive.
     pub dilate: NonZeroU32,
-    /// Whether nothing may be written or trimmed.
+    /// Whether writes and trims are refused.
     pub read_only: bool,
-    /// What clients may use.
+    /// Limits on clients.
     #[serde(skip)]
     pub limits: Limits,
 }
 
 impl Config {
-    /// Serves all of a drive on a socket, with up to 1 GiB of data in memory, a hundred times slower than the model.
+    /// Creates a configuration that serves all of a drive, with up to 1 GiB of data in memory, a hundred times slower
+    /// than the model.
     pub fn new(listen: Listen, name: impl Into<String>) -> Self {
         Self {
             listen,
@@ -60,7 +61,7 @@ impl Config {
     }
 }
 
-/// A drive model on a socket. Clients may connect from now on; they are answered once [`Server::serve`] runs.
+/// A drive model on a socket. Clients may already connect; they are answered once [`Server::serve`] runs.
 pub struct Server {
     listener: Listener,
     reactor: Reactor<Device>,
@@ -68,12 +69,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Prepares everything and measures what programs will see beyond the model, which takes up to half a second. It
-    /// creates the drive twice: it serves one, and the other shows how long a read takes. `file` keeps the data, see
-    /// [`FileStore::new`]; without a file, memory does.
+    /// Prepares a server and measures its bias, which takes up to half a second. It creates the drive twice: it serves
+    /// one, and measures the time of a read on the other. `file` keeps the data, see [`FileStore::new`]; without a
+    /// file, memory keeps it.
     ///
     /// # Errors
-    /// If the parameters make no drive, the socket or the data cannot be created, or the bias is too large.
+    /// If the drive's parameters are invalid, the socket or the data cannot be created, or the bias is too large.
     pub fn bind(
         config: &Config,
         spec: &DriveSpec,
@@ -132,12 +133,12 @@ impl Server {
         })
     }
 
-    /// Returns what programs will see beyond the model.
+    /// Returns the measured bias.
     pub fn bias(&self) -> Bias {
         self.bias
     }
 
-    /// Returns what is exported.
+    /// Returns the export.
     pub fn export(&self) -> &Export {
         &self.reactor.export
     }
@@ -151,7 +152,7 @@ impl Server {
     /// socket. Virtual time begins with the call.
     ///
     /// # Errors
-    /// If the kernel does not let it wait.
+    /// If waiting for clients fails.
     pub fn serve(mut self, stop: &AtomicBool) -> Result<Summary, Error> {
         self.reactor.serve(Some(&self.listener), Vec::new(), stop)
     }

@@ -1,7 +1,7 @@
 //! The export's data: sparse in memory, or in a sparse file. Data that was never written reads as zeroes.
 //!
-//! Only the drive model decides the time of a request. A store is as fast as it can be, and a flush asks nothing of it:
-//! data in a file outlives the server, but outlives the machine only after the kernel has written it back.
+//! The drive model alone decides the time of a request. A store is as fast as possible and ignores flushes: data in a
+//! file survives the server, but survives a crash of the machine only if the kernel has written it back.
 
 mod file;
 mod memory;
@@ -21,12 +21,12 @@ pub trait Store: Send {
     /// Stores `bytes` at `offset_bytes`.
     ///
     /// # Errors
-    /// If there is no room. Part of the data may be written then.
+    /// If there is no room. A part of the data may then be written.
     fn write(&mut self, offset_bytes: u64, bytes: &[u8]) -> Result<(), Refusal>;
-    /// Makes a range read as zeroes. With `provision` it takes up space, so that later writes have it.
+    /// Makes a range read as zeroes. With `provision` the range takes up space, so that later writes find room.
     ///
     /// # Errors
-    /// If there is no room. Part of the range may be zeroes then.
+    /// If there is no room. A part of the range may then be zeroes.
     fn zero(
         &mut self,
         offset_bytes: u64,

@@ -9,9 +9,9 @@ use crate::protocol::{Command, Request};
 /// What was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Clients that were let in.
+    /// Clients that were accepted.
     pub connections: u64,
-    /// Clients that were refused because all places were taken.
+    /// Clients that were refused because there were too many.
     pub turned_away: u64,
     /// Sleeps of the loop that lasted to their end; for tests.
     #[serde(skip)]
@@ -28,7 +28,7 @@ pub struct Summary {
     pub late_p99_ns: Nanos,
     /// The maximum.
     pub late_most_ns: Nanos,
-    /// Median of the lateness over the model's time for the request, dilated; fraction.
+    /// Median of the lateness as a fraction of the model's time for the request, dilated.
     pub late_p50: f64,
     /// The 99th percentile of the same.
     pub late_p99: f64,
@@ -46,7 +46,7 @@ impl Summary {
     }
 }
 
-/// Counts of any length: moves those of one histogram on before they overflow.
+/// A histogram of any length: merges its counts into 64-bit ones before they overflow.
 #[derive(Default)]
 struct Counts {
     recent: Histogram,

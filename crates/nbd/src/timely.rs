@@ -1,4 +1,4 @@
-//! Returns each request when it is due, from a drive that may know a request's end before.
+//! Returns each request when it is due, although the drive may know its end before.
 
 use iogauge_core::Nanos;
 use iogauge_model::{Access, Drive, Pending, Returned};

@@ -1,8 +1,8 @@
-//! Measures, before a model is served, how much longer than the model a program will wait.
+//! Measures the bias before a model is served: how much longer than the model a program will wait.
 //!
-//! A program that waits for a reply sleeps, and so does the server when nothing is in flight. Both wake late, by an
-//! amount that does not depend on the model. A client of our own measures it over the same kind of socket, and it is
-//! compared with the model's mean latency of a read.
+//! A program that waits for a reply sleeps, and so does the server with no request in flight. Both wake late, by a time
+//! that does not depend on the model. This crate's client measures that time over the same kind of socket. The bias is
+//! its ratio to the model's mean read latency.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -32,10 +32,11 @@ const BLOCK: u32 = 4096;
 const READS: u32 = 1000;
 /// Reads over the transport that give its median, after a sixth of them to warm up.
 const ROUND_TRIPS: usize = 300;
-/// Longest hold of a reply in the measurement: a longer sleep is hardly deeper, and the measurement must end soon.
+/// Longest delay of a reply in the measurement: CPUs hardly sleep more deeply in a longer one, and the measurement must
+/// be short.
 const LONGEST_HOLD: Nanos = MILLISECOND;
 
-/// Measures what programs will see of `scratch`, a drive of its own, over a socket like `listen`.
+/// Measures the bias of the separate drive `scratch` over a socket like `listen`.
 pub(crate) fn measure(
     scratch: impl Drive,
     size_bytes: u64,
@@ -82,7 +83,7 @@ fn mean_read_ns(drive: impl Drive, size_bytes: u64) -> Nanos {
     now / u64::from(READS)
 }
 
-/// A drive that takes the same time for everything.
+/// A drive that takes the same time for every request.
 struct Fixed(Nanos);
 
 impl Drive for Fixed {
@@ -101,7 +102,7 @@ impl Drive for Fixed {
     }
 }
 
-/// Returns two ends of a connection like those that `listen` makes: the server's and the client's.
+/// Returns the server's and the client's end of a connection of the kind of `listen`.
 fn ends(listen: &Listen) -> io::Result<(OwnedFd, Box<dyn Duplex + Send>)> {
     match listen {
         Listen::Unix(_) => {
@@ -148,7 +149,7 @@ fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
             median
         });
         let served = reactor.serve(None, vec![server], &stop);
-        // If the server failed, its end is closed, and the reader's calls fail.
+        // If the server failed, its end is closed, so the reader's calls fail.
         let median = reader.join().map_err(|_| io::ErrorKind::Other)?;
         served.map_err(io::Error::other)?;
         Ok(median?.saturating_sub(hold))

@@ -1,5 +1,5 @@
-//! Clients that break rules, flood, stop half-way or disconnect. The server survives, within its memory, and serves the
-//! others.
+//! Clients that violate the protocol, flood the server, stop half-way or disconnect. The server's memory stays bounded,
+//! and it serves the others.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -47,8 +47,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes for eight connections with two buffers each (twice over as a vector grows), their requests and replies, and
-/// for the data. What they ask of a drive needs no more than that.
+/// Bytes for eight connections with two buffers each (twice as much while a vector grows), their requests and replies,
+/// and the data. Their requests in a drive need no more than that.
 const MOST_HELD: i64 = 8 * (512 << 10) + (4 << 20);
 
 fn hello() -> Vec<u8> {
@@ -65,7 +65,7 @@ fn request(flags: u16, command: u16, offset: u64, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// Sends as much as the server takes within a fifth of a second. The server may hang up.
+/// Sends as much as the server takes within a fifth of a second. The server may close the connection.
 fn press(stream: &mut UnixStream, bytes: &[u8]) {
     let patience = Some(Duration::from_millis(200));
     stream.set_write_timeout(patience).unwrap();
@@ -122,7 +122,7 @@ fn memory_is_bounded_and_others_are_served_despite_hostile_clients() {
 
 /// Floods the server. Returns the most bytes that the client itself needed.
 fn floods(socket: &Path) -> i64 {
-    // Reads of far more than there is memory, whose replies nobody takes.
+    // Reads of far more data than there is memory, whose replies the client does not take.
     let reads = request(0, wire::CMD_READ, 0, MOST_PAYLOAD).repeat(20_000);
     let flushes = request(0, wire::CMD_FLUSH, 0, 0).repeat(20_000);
     let refused = request(0, 99, 0, 0).repeat(20_000);
@@ -140,7 +140,7 @@ fn floods(socket: &Path) -> i64 {
     let mut stream = UnixStream::connect(socket).unwrap();
     press(&mut stream, &lists);
     streams.push(stream);
-    // All clients still hold on, and another one is served.
+    // All clients are still connected, and another one is served.
     works(socket);
     // Writes more data than there is room for.
     let mut filler = client(socket);
@@ -166,13 +166,13 @@ fn floods(socket: &Path) -> i64 {
     over.write_all(&hello()).unwrap();
     press(&mut over, &request(0, wire::CMD_WRITE, 0, u32::MAX));
     let mut reply = Vec::new();
-    // The server hangs up, whether or not it has read everything.
+    // The server closes the connection, whether or not it has read everything.
     let _ = over.read_to_end(&mut reply);
     let own = [&reads, &flushes, &refused, &lists, &block, &reply];
     own.map(|bytes| bytes.capacity() as i64).iter().sum()
 }
 
-/// Disconnects after every single byte of a conversation, or only stops sending there.
+/// Disconnects, or only stops sending, after each byte of a conversation.
 fn disconnects(socket: &Path) {
     let mut bytes = hello();
     bytes.extend(request(0, wire::CMD_WRITE, 0, 512));
@@ -186,7 +186,7 @@ fn disconnects(socket: &Path) {
         if length % 7 == 0 {
             stream.shutdown(std::net::Shutdown::Write).unwrap();
             let mut reply = Vec::new();
-            // A complete request is answered, unless there was no place.
+            // A complete request is answered, unless the server had too many clients.
             let _ = stream.read_to_end(&mut reply);
         }
     }
@@ -205,7 +205,7 @@ fn garbage(socket: &Path) {
     works(socket);
 }
 
-/// Connects more clients than there are places. None sends anything, and each is closed when its time is up.
+/// Connects more clients than the limit. None sends anything, and each is closed when its time to negotiate is over.
 fn crowd(socket: &Path) {
     let silent: Vec<UnixStream> = (0..100)
         .map(|_| UnixStream::connect(socket).unwrap())

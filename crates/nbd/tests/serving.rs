@@ -1,4 +1,4 @@
-//! What a well-behaved program sees: its data, the model's time, and an end.
+//! Tests the server with well-behaved programs: data, the time of requests, and the end of service.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -46,7 +46,7 @@ fn data_is_kept_and_shared_by_all_connections() {
 /// Bytes that a server sends before its first reply.
 const GREETING: usize = 18 + 10;
 
-/// Returns the bytes of a client that sends this many requests at once.
+/// Returns the bytes of a client that negotiates and sends `requests` requests at once.
 fn words(command: u16, requests: usize, length_bytes: u32) -> Vec<u8> {
     let mut bytes = (wire::FIXED_NEWSTYLE | wire::NO_ZEROES)
         .to_be_bytes()
@@ -58,7 +58,7 @@ fn words(command: u16, requests: usize, length_bytes: u32) -> Vec<u8> {
     bytes
 }
 
-/// Connects and sends this many requests at once.
+/// Connects and sends `requests` requests at once.
 fn asking(socket: &Path, command: u16, requests: usize, length_bytes: u32) -> UnixStream {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream
@@ -67,12 +67,12 @@ fn asking(socket: &Path, command: u16, requests: usize, length_bytes: u32) -> Un
     stream
 }
 
-/// Sends this many requests at once, and waits for as many replies without data.
+/// Sends `requests` requests at once, and waits for their replies, which have no data. Returns the time.
 fn pipelined(socket: &Path, command: u16, requests: usize) -> Duration {
     let began = Instant::now();
     let stream = UnixStream::connect(socket).unwrap();
     let mut replies = vec![0; GREETING + requests * 16];
-    // A server reads nothing more while nobody takes its replies.
+    // The server stops reading while its replies are not taken.
     thread::scope(|scope| {
         scope.spawn(|| (&stream).write_all(&words(command, requests, 0)).unwrap());
         (&stream).read_exact(&mut replies).unwrap();
@@ -95,8 +95,8 @@ fn no_reply_comes_early_and_none_is_forgotten() {
 
 #[test]
 fn requests_that_can_be_answered_end_the_sleep() {
-    // They are refused at once. If the server looked at 64 of them and then slept until bytes come, it would sleep 400
-    // times.
+    // The requests are refused at once. If the server took 64 of them and then slept until bytes come, it would sleep
+    // 400 times.
     let summary = served(
         |_| (),
         |socket| {
@@ -106,7 +106,7 @@ fn requests_that_can_be_answered_end_the_sleep() {
     assert!(summary.idle_sleeps < 300, "{}", summary.idle_sleeps);
 }
 
-/// Slows time down three times: the 32 MiB that the drive does not get if the server is in time take two seconds.
+/// Slows time down three times: 32 MiB take two seconds, in which the server notices that a client has disconnected.
 fn dilated(config: &mut Config) {
     config.dilate = NonZeroU32::new(3).unwrap();
 }
@@ -115,7 +115,7 @@ fn dilated(config: &mut Config) {
 fn requests_of_a_closed_connection_are_dropped() {
     let summary = served_on(&slow(), dilated, |socket| {
         let mut gone = asking(socket, wire::CMD_READ, 60, MOST_PAYLOAD);
-        // The client was greeted, so it is served. Then it does not wait for its 1.9 GiB.
+        // The client was greeted, so it is served. It disconnects without its 1.9 GiB.
         gone.read_exact(&mut [0; GREETING]).unwrap();
         drop(gone);
         client(socket).read(0, &mut [0; 512]).unwrap().unwrap();
@@ -129,7 +129,7 @@ fn requests_of_a_closed_connection_are_dropped() {
 }
 
 #[test]
-fn a_client_that_asks_for_much_leaves_others_their_turn() {
+fn a_client_with_many_requests_leaves_others_their_turn() {
     let summary = served_on(
         &slow(),
         |_| (),
@@ -146,7 +146,7 @@ fn a_client_that_asks_for_much_leaves_others_their_turn() {
 }
 
 #[test]
-fn tcp_is_served_alike() {
+fn tcp_is_served_in_the_same_way() {
     let place = tempfile::tempdir().unwrap();
     let mut config = config(place.path().join("unused"));
     config.listen = Listen::Tcp {
@@ -209,7 +209,7 @@ fn a_model_that_would_mislead_is_not_served() {
             .unwrap()
             .contains(&format!("--dilate={enough}"))
     );
-    // Nothing is left of the socket.
+    // The socket's file was removed.
     assert!(!place.path().join("socket").exists());
     config.size_bytes = Some(513);
     let refused = Server::bind(&config, &drive(), 1, None).err().unwrap();

@@ -1,4 +1,4 @@
-//! Files that Python has opened: Python alone decides which may be written, so the core gets no path.
+//! Files that Python has opened. Python alone decides which may be written, so the core gets no path to write to.
 
 use std::fs::{File, OpenOptions};
 

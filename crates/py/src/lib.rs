@@ -1,4 +1,4 @@
-//! The Rust core as the private Python module `iogauge._core`: converts, releases the GIL, maps errors.
+//! The Rust core as the private Python module `iogauge._core`: converts values, releases the GIL, maps errors.
 
 mod descriptor;
 mod modelled;
@@ -65,12 +65,12 @@ impl RunHandle {
         events.iter().map(as_json).collect()
     }
 
-    /// Ends the run: issues nothing more and waits for what is in flight.
+    /// Ends the run: issues no further request and waits for those in flight.
     fn stop(&self) {
         self.run.stop();
     }
 
-    /// Ends the run without waiting for what is in flight.
+    /// Ends the run without waiting for requests in flight.
     fn give_up(&self) {
         self.run.give_up();
     }
@@ -81,7 +81,8 @@ impl RunHandle {
     }
 }
 
-/// Checks before a run what its engines can do here. Returns what they will do differently: (code, message, hint).
+/// Checks before a run that its engines can do what the plan says. Returns a warning (code, message, hint) for each
+/// thing that they will do differently.
 #[pyfunction]
 fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
     let plan = parse_plan(plan)?;

@@ -1,5 +1,4 @@
-//! A run on drive models as Python sees it: the same handle as for a real run. The thread behind it waits only for a
-//! reader.
+//! A run on drive models, with the same handle as for a real run. Its thread waits only for Python to take its events.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +34,7 @@ fn invalid(what: &str, cause: impl std::fmt::Display) -> PyErr {
     CoreError::new_err((format!("{what}: {cause}"), None::<String>))
 }
 
-/// Parses JSON that Python wrote. Errors leave out its lines and columns, which the user never saw.
+/// Parses JSON that Python wrote. Errors leave out lines and columns, since the user never saw the JSON.
 fn parse_spec<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|cause| {
         let cause = cause.to_string();
@@ -72,8 +71,8 @@ pub(crate) struct ModelHandle {
 
 #[pymethods]
 impl ModelHandle {
-    /// Starts the run. `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed.
-    /// `spill`: as for `RunHandle`; virtual time waits while it is written.
+    /// Starts the run. `drives`: the JSON and the seed of each drive; the `fd` of a plan's file is its index. `spill`:
+    /// as for `RunHandle`; virtual time waits while it is written.
     #[new]
     fn new(
         py: Python<'_>,
@@ -88,7 +87,7 @@ impl ModelHandle {
         let device = |(spec, seed): &(String, u64)| {
             Device::new(&parse_drive(spec)?, *seed).map_err(|cause| invalid("drive", cause))
         };
-        // A flash drive's steady state takes a while to compute.
+        // Release the GIL: computing a flash drive's steady state takes a while.
         let devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
         let files = plan.stages.iter().flat_map(|stage| &stage.workers);
         let mut files = files.flat_map(|worker| &worker.files);
@@ -109,7 +108,7 @@ impl ModelHandle {
             .name("iogauge-model".into())
             .spawn(move || {
                 let last_event = runner.events.clone();
-                // The poller waits for an end, even that of a thread that panics.
+                // The poller waits for the end of the run, so a thread that panics must report one, too.
                 let work = AssertUnwindSafe(|| runner.run(&plan, devices, &machine));
                 if let Err(panic) = catch_unwind(work) {
                     let cause = panic.downcast_ref::<String>().map(String::as_str);
@@ -146,12 +145,12 @@ impl ModelHandle {
         events.into_iter().map(as_json).collect()
     }
 
-    /// Ends the run: issues nothing more and waits for what is in flight.
+    /// Ends the run: issues no further request and waits for those in flight.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the run in the same way: a drive model always answers.
+    /// Ends the run as `stop` does, since a drive model always answers.
     fn give_up(&self) {
         self.stop();
     }
@@ -179,7 +178,7 @@ impl ModelRunner {
     fn run(mut self, plan: &RunPlan, mut devices: Vec<Device>, machine: &Machine) {
         let stop = self.stop.clone();
         let mut should_continue = || !stop.load(Ordering::Relaxed);
-        // It reads no clock.
+        // A modelled run reads no clock.
         let clock = ClockFacts {
             source: "virtual",
             reason: String::new(),

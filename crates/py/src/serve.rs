@@ -1,4 +1,4 @@
-//! A served drive model as Python sees it: created from JSON, with a thread behind it.
+//! A served drive model, created from JSON, with its own thread.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,8 +29,8 @@ pub(crate) struct Server {
 
 #[pymethods]
 impl Server {
-    /// Binds and measures, which takes up to a second, and serves from then on. `store`: a descriptor of the file that
-    /// keeps the data, open for writing unless the export is read-only; None: memory keeps it.
+    /// Prepares a server, which takes up to a second, and starts to serve. `store`: a descriptor of the file that keeps
+    /// the data, open for writing unless the export is read-only; None: memory keeps the data.
     #[new]
     fn new(
         py: Python<'_>,
@@ -69,7 +69,7 @@ impl Server {
         })
     }
 
-    /// Returns what programs will see beyond the model, as JSON.
+    /// Returns the measured bias, as JSON.
     fn bias(&self) -> PyResult<String> {
         to_json(&self.bias)
     }
@@ -84,7 +84,7 @@ impl Server {
         self.address.map(|address| address.to_string())
     }
 
-    /// Waits at most `timeout_s`. Returns what was served, as JSON, once the service has ended; None until then.
+    /// Waits at most `timeout_s` for the end of the service. Returns its summary as JSON; None if it has not ended.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let thread_is_gone = || PyRuntimeError::new_err("the server's thread is gone");
@@ -110,7 +110,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Ends the service, so that the socket is removed. The thread never takes the GIL, and ends within 50 ms.
+    /// Ends the service and thereby removes the socket. The thread never takes the GIL and ends within 50 ms.
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {

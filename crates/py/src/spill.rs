@@ -1,4 +1,4 @@
-//! The spill of a request log as Python sees it: a reader of what was written.
+//! A reader of the spill of a request log.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Reads a spill, whether or not its run lived to close it.
+/// Reads a spill, even of a run that was killed.
 #[pyclass(frozen, module = "iogauge._core")]
 pub(crate) struct SpillReader {
     frames: Mutex<FrameReader>,
@@ -45,7 +45,7 @@ impl SpillReader {
         Ok(PyBytes::new(py, log_record::bytes_of(&records)))
     }
 
-    /// Returns how far into the file it has read, bytes.
+    /// Returns its position in the file, bytes.
     fn position(&self) -> PyResult<u64> {
         Ok(self
             .frames

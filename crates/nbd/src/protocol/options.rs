@@ -1,4 +1,4 @@
-//! Options that a client may send before it makes requests, and what the replies say about the export.
+//! The options that a client may send before it makes requests, and their replies.
 
 use super::wire::{self, Fields};
 use super::{MOST_OPTION, MOST_PAYLOAD, Phase, SECTOR, Session, Step};
@@ -65,7 +65,7 @@ impl Session {
         output.extend((wire::TRANSMISSION_FLAGS | read_only).to_be_bytes());
     }
 
-    /// Replies with everything about the export, and begins the transmission if the option is GO.
+    /// Replies with all information about the export, and begins the transmission if the option is GO.
     fn inform(&mut self, option: u32, data: &[u8], output: &mut Vec<u8>) {
         let Some(name) = name_of(data) else {
             return wire::option_reply(output, option, wire::REP_ERR_INVALID, &[]);
@@ -93,7 +93,8 @@ impl Session {
     }
 }
 
-/// Returns the name in the data of `INFO` and `GO`: its length, the name, the number of 16-bit numbers, and those.
+/// Returns the name in the data of `INFO` and `GO`. The data is the name's length, the name, a count, and that many
+/// 16-bit numbers.
 fn name_of(data: &[u8]) -> Option<&[u8]> {
     let (length, rest) = data.split_first_chunk()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;

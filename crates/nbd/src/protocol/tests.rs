@@ -1,4 +1,4 @@
-//! Feeds the session good, bad and broken bytes, cut anywhere.
+//! Feeds the session valid, invalid and broken messages, in pieces of any size.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn export(size_bytes: u64, read_only: bool) -> Arc<Export> {
     })
 }
 
-/// The outcome of some bytes. The data of writes is joined, however it was cut.
+/// The outcome of some bytes, with the data of each write joined.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Transcript {
     requests: Vec<Request>,
@@ -56,7 +56,7 @@ impl Feeder {
                 .step(&self.pending, &mut self.transcript.output);
             assert!(used <= self.pending.len());
             assert!(self.transcript.output.len() - before <= 1024);
-            // It never loops without using bytes.
+            // At most two steps in a row use no bytes.
             idle = if used == 0 { idle + 1 } else { 0 };
             assert!(idle < 3);
             match step {
@@ -181,7 +181,7 @@ fn conversation() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn how_bytes_are_cut_makes_no_difference(
+    fn the_sizes_in_which_bytes_arrive_make_no_difference(
         bytes in conversation(),
         read_only in any::<bool>(),
         cuts in prop::collection::vec(1usize..3000, 1..20),
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_after_any_beginning_does_no_harm(
+    fn garbage_after_any_valid_prefix_is_harmless(
         beginning in 0usize..200,
         noise in prop::collection::vec(any::<u8>(), 0..20_000),
     ) {
@@ -214,7 +214,7 @@ proptest! {
 }
 
 #[test]
-fn bytes_one_by_one_are_as_good_as_all_at_once() {
+fn single_bytes_lead_to_the_same_steps() {
     let mut bytes = [hello(), option(wire::OPT_LIST, &[]), go("drive")].concat();
     bytes.extend(request(0, wire::CMD_WRITE, 512, 1024));
     bytes.extend([9; 1024]);
@@ -238,7 +238,7 @@ fn bytes_one_by_one_are_as_good_as_all_at_once() {
 fn an_unknown_option_is_refused_and_the_session_continues() {
     let mut feeder = Feeder::new(export(SIZE, false));
     feeder.feed(&hello());
-    // Among them TLS, structured replies and metadata.
+    // These include TLS, structured replies and metadata.
     for number in [0, 4, 5, 8, 9, 10, 11, u32::MAX] {
         feeder.transcript.output.clear();
         feeder.feed(&option(number, &[1; 100]));
@@ -249,7 +249,7 @@ fn an_unknown_option_is_refused_and_the_session_continues() {
 }
 
 #[test]
-fn no_other_name_leads_anywhere() {
+fn only_the_exports_names_are_accepted() {
     for name in ["other", "driv", "drives", "drive\0", "../drive", "*"] {
         let mut feeder = Feeder::new(export(SIZE, false));
         feeder.feed(&hello());
@@ -298,7 +298,7 @@ fn lengths_up_to_4_gib_are_refused_where_they_cannot_be_served() {
     let held = wire::FLAG_NO_HOLE;
     let zero = refusals(feeder.asks(held, wire::CMD_WRITE_ZEROES, 0, sectors));
     assert_eq!(zero, [(7, Refusal::Overflow)]);
-    // Holes cost nothing, however large.
+    // Holes of any size cost nothing.
     for command in [wire::CMD_TRIM, wire::CMD_WRITE_ZEROES] {
         let transcript = feeder.asks(0, command, huge - u64::from(sectors), sectors);
         assert_eq!(transcript.requests.len(), 1);
@@ -330,7 +330,7 @@ fn requests_beyond_the_end_are_refused() {
 }
 
 #[test]
-fn the_data_of_a_refused_write_is_passed_over() {
+fn the_data_of_a_refused_write_is_skipped() {
     let mut feeder = Feeder::negotiated(export(SIZE, false));
     feeder.feed(&request(0, wire::CMD_WRITE, SIZE, 1024));
     feeder.feed(&[0xff; 1024]);

@@ -1,4 +1,4 @@
-//! The numbers of the protocol, and its messages as bytes. Everything is big-endian.
+//! The constants of the protocol and the encoding of its messages, which are big-endian.
 //!
 //! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd, "Values".
 
@@ -22,7 +22,7 @@ pub const NO_ZEROES: u32 = 1 << 1;
 pub const OPT_EXPORT_NAME: u32 = 1;
 /// End the session.
 pub const OPT_ABORT: u32 = 2;
-/// Name the exports.
+/// List the exports.
 pub const OPT_LIST: u32 = 3;
 /// Describe an export.
 pub const OPT_INFO: u32 = 6;
@@ -49,9 +49,9 @@ pub const INFO_NAME: u16 = 1;
 /// Smallest, preferred and largest request.
 pub const INFO_BLOCK_SIZE: u16 = 3;
 
-/// What the export can do: flush, forced unit access, trim, write zeroes, several connections.
+/// The features of the export: flush, forced unit access, trim, write zeroes, several connections.
 pub const TRANSMISSION_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
-/// Added if nothing may be written.
+/// Added for a read-only export.
 pub const READ_ONLY: u16 = 1 << 1;
 
 /// Read.
@@ -77,7 +77,7 @@ pub const REQUEST_BYTES: usize = 28;
 /// Bytes of an option without its data.
 pub const OPTION_BYTES: usize = 16;
 
-/// Why a request fails, as the numbers that the protocol allows.
+/// Why a request fails, with the protocol's error numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Refusal {
@@ -137,7 +137,7 @@ pub fn option(to: &mut Vec<u8>, option: u32, data: &[u8]) {
     to.extend(data);
 }
 
-/// Takes big-endian numbers from the front of a slice, which is long enough.
+/// Takes big-endian numbers from the front of a slice. Panics if it is too short.
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {

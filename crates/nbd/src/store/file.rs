@@ -20,8 +20,9 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Keeps data in a file of the export's size that is open for reading and, unless `read_only`, for writing. One
-    /// server writes to it, or several read it. The caller that opened it decides whether it may be written.
+    /// Keeps data in a file of the export's size that is open for reading and, unless `read_only`, for writing. Either
+    /// one server writes to a file, or several read it. The caller that opened the file decides whether it may be
+    /// written.
     ///
     /// # Errors
     /// If it has another size, or another server uses it.

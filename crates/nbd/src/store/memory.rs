@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Store;
 use crate::protocol::wire::Refusal;
 
-/// Bytes of a page: those of a usual request, so that random writes take no more memory than they write.
+/// Bytes of a page: those of a usual request, so that random writes need no more memory than they write.
 const PAGE: u64 = 4096;
 
 /// Pages that were written, by their index.
@@ -20,7 +20,7 @@ struct Part {
     page: u64,
     /// Its range in the page.
     within: std::ops::Range<usize>,
-    /// Its range in the range.
+    /// Its range in the entire range.
     of_range: std::ops::Range<usize>,
 }
 
@@ -42,7 +42,7 @@ fn parts(offset: u64, length: u64) -> impl Iterator<Item = Part> {
 }
 
 impl MemoryStore {
-    /// Creates a store of at most `limit_bytes`. Later writes find no room.
+    /// Creates a store of at most `limit_bytes`. Further writes find no room.
     pub fn new(limit_bytes: u64) -> Self {
         Self {
             pages: BTreeMap::new(),
@@ -111,7 +111,7 @@ impl Store for MemoryStore {
         if first_whole < end_whole {
             self.forget(first_whole, end_whole);
         }
-        // The rest lies in the pages at either end.
+        // The rest lies in the first and the last page.
         for page in [offset_bytes / PAGE, end / PAGE] {
             let from = offset_bytes.max(page * PAGE) - page * PAGE;
             let until = end.min((page + 1) * PAGE).saturating_sub(page * PAGE);

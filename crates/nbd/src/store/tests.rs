@@ -1,4 +1,4 @@
-//! Compares both stores with a plain vector, and checks what they refuse.
+//! Compares both stores with a plain vector, and checks their refusals.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Runs a server for a test: memory that answers after 10 ms, or flash, on a socket of its own.
+//! Runs a server for a test, on its own socket: memory that answers after 10 ms, or flash.
 #![allow(dead_code, missing_docs)]
 
 use std::fs::File;
@@ -16,7 +16,7 @@ pub const LATENCY: Duration = Duration::from_millis(10);
 /// Bytes of the export.
 pub const SIZE: u64 = 1 << 40;
 
-/// Creates a drive that answers everything after [`LATENCY`], however much there is to do.
+/// Creates a drive that answers every request after [`LATENCY`] at any load.
 pub fn drive() -> DriveSpec {
     let spec = serde_json::json!({
         "capacity_bytes": SIZE,
@@ -40,7 +40,7 @@ pub fn slow() -> DriveSpec {
     serde_json::from_value(spec).expect("a specification")
 }
 
-/// Creates flash that is far faster than any real one, in commands of 128 KiB, each of many pages: the most state for
+/// Creates flash that is far faster than real ones. Its commands of 128 KiB have many pages, for the most state for
 /// each request.
 pub fn flash() -> DriveSpec {
     let mut spec = serde_json::to_value(drive()).expect("a specification");
@@ -109,7 +109,7 @@ pub fn served_from(
     })
 }
 
-/// Stops the server even if the test panics, which would otherwise wait for it for ever.
+/// Stops the server even if the test panics. Otherwise the test would wait for it for ever.
 struct Stopper<'a>(&'a AtomicBool);
 
 impl Drop for Stopper<'_> {
@@ -118,7 +118,7 @@ impl Drop for Stopper<'_> {
     }
 }
 
-/// Connects a client, and waits for a place as long as others hold it.
+/// Connects a client. Waits as long as there are too many.
 pub fn client(socket: &Path) -> Client<UnixStream> {
     let begun = Instant::now();
     loop {
