@@ -1,4 +1,4 @@
-"""What the Rust core offers: see crates/py/src/lib.rs."""
+"""Types of the Rust core: see crates/py/src/lib.rs."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ class CoreError(RuntimeError):
     """``args``: message, and a hint or None."""
 
 class RunHandle:
-    """A run under way."""
+    """A run in progress."""
 
     def __init__(self, plan: str, spill: int | None) -> None:
         """``spill``: a descriptor open for appending, for a plan with ``request_log``."""
@@ -15,16 +15,16 @@ class RunHandle:
         """Return ("interval", JSON) and ("finished", JSON) events."""
 
     def stop(self) -> None:
-        """End the run: issue nothing more, and wait for what is in flight."""
+        """End the run: issue no further request and wait for those in flight."""
 
     def give_up(self) -> None:
-        """End the run without waiting for what is in flight."""
+        """End the run without waiting for requests in flight."""
 
     def spilled(self) -> str | None:
         """Return {"kept": records, "failure": text or null} as JSON once the run is over; None without a log."""
 
 class ModelHandle:
-    """A run on drive models under way: the same as ``RunHandle``, in virtual time."""
+    """A run on drive models in progress: the same as ``RunHandle``, in virtual time."""
 
     def __init__(self, plan: str, drives: list[tuple[str, int]], machine: str, spill: int | None) -> None:
         """``drives``: JSON and seed of each; a file's ``fd`` is the index of its drive. ``machine``: JSON."""
@@ -33,49 +33,50 @@ class ModelHandle:
         """Return ("interval", JSON) and ("finished", JSON) events."""
 
     def stop(self) -> None:
-        """End the run: issue nothing more, and wait for what is in flight."""
+        """End the run: issue no further request and wait for those in flight."""
 
     def give_up(self) -> None:
-        """End the run in the same way: a drive model keeps nobody waiting."""
+        """End the run as ``stop`` does, since a drive model always answers."""
 
     def spilled(self) -> str | None:
         """Return {"kept": records, "failure": text or null} as JSON once the run is over; None without a log."""
 
 class SpillReader:
-    """Reads the requests that a run spilled."""
+    """A reader of the spill of a request log, even of a run that was killed."""
 
     def __init__(self, path: Path, position: int) -> None:
-        """Begin at the byte ``position``. Raise OSError."""
+        """Begin at byte ``position``. Raise OSError."""
 
     def read(self, most: int) -> bytes:
         """Return about ``most`` requests, ``LOG_RECORD`` each; none at the end.
 
-        Raise OSError, and ValueError where other bytes follow the requests that were returned.
+        Raise OSError if the file cannot be read, and ValueError if other bytes follow the requests returned so far.
         """
 
     def position(self) -> int:
-        """Return how far into the file it has read."""
+        """Return its position in the file, bytes."""
 
 class Server:
-    """A drive model, served by NBD on a thread of its own until this object is deleted."""
+    """A drive model, served by NBD in its own thread until this object is deleted."""
 
     def __init__(self, drive: str, seed: int, config: str, store: int | None) -> None:
-        """``drive`` and ``config``, of crates/nbd's ``Config``, as JSON. ``store``: a descriptor of the data's file.
+        """``drive`` and ``config``, of crates/nbd's ``Config``, as JSON. ``store``: a descriptor of the data file, or
+        None to keep the data in memory.
 
-        Raise CoreError where it cannot be served.
+        Raise CoreError if it cannot be served.
         """
 
     def bias(self) -> str:
-        """Return what programs will see beside the model, as JSON."""
+        """Return the measured bias, as JSON: how much longer than the model a program waits."""
 
     def size_bytes(self) -> int:
         """Return the export's size."""
 
     def address(self) -> str | None:
-        """Return the TCP address, as ``127.0.0.1:10809``; None on a socket's path."""
+        """Return the TCP address, as ``127.0.0.1:10809``; None for a Unix socket."""
 
     def wait(self, timeout_s: float) -> str | None:
-        """Return what was served, as JSON, once it has ended; None until then."""
+        """Wait for the end of the service. Return its summary as JSON; None if it has not ended."""
 
     def stop(self) -> None:
         """End the service."""
@@ -83,13 +84,13 @@ class Server:
 __version__: str
 
 def check_model(drive: str, machine: str) -> None:
-    """Check a drive and a machine, as JSON. Raise CoreError with the parameter that is wrong."""
+    """Check a drive and a machine, as JSON. Raise CoreError with the invalid parameter."""
 
 def probe(plan: str) -> list[tuple[str, str, str]]:
-    """Return what the plan's engines will do differently here: code, message, hint."""
+    """Return a warning (code, message, hint) for each thing that the engines will do differently from the plan."""
 
 def handed_over(plan: str) -> list[bool]:
-    """Return for each worker, in the plan's order, whether threads of the kernel do requests of it."""
+    """Return for each worker, in the plan's order, whether kernel threads execute some of its requests."""
 
 def allowed_cpus() -> list[int]:
     """Return the CPUs that this process may run on."""
@@ -98,4 +99,4 @@ def clock_facts() -> str:
     """Return ``schema.ClockFacts`` as JSON."""
 
 def sleep_slack_ns() -> int:
-    """Return the 99th percentile of how late a sleeping thread wakes."""
+    """Return how late a sleeping thread wakes: the 99th percentile, nanoseconds."""

@@ -121,7 +121,10 @@ def test_a_damaged_spill_becomes_logs_up_to_the_damage(
     assert cli.main(["recover", str(spill)]) == status.OK
     assert rows(folder / "log.parquet") == REQUESTS
     said = capsys.readouterr().err
-    assert f"the bytes after byte {end} were not written by iogauge; the logs have the requests before it" in said
+    assert (
+        f"the bytes after byte {end} were not written by iogauge; the logs have the requests before it"
+        in said
+    )
     assert spills(folder) == [spill], "what could not be read is kept"
 
 
