@@ -52,10 +52,10 @@ pub fn encode(records: &[LogRecord], bytes: &mut Vec<u8>) {
         let mut code = [0; longest(1)];
         let (mut flags, mut end) = (0u16, 2);
         for field in 0..FIELDS {
-            let difference = now[field].wrapping_sub(expected(field, &before, &now));
+            let difference = now[field].wrapping_sub(predict(field, &before, &now));
             if difference != 0 {
                 flags |= 1 << field;
-                end = put(folded(field, difference), &mut code, end);
+                end = put(fold(field, difference), &mut code, end);
             }
         }
         code[..2].copy_from_slice(&flags.to_le_bytes());
@@ -78,9 +78,9 @@ pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<LogRecord>) -> R
         for field in 0..FIELDS {
             let difference = match flags >> field & 1 {
                 0 => 0,
-                _ => unfolded(field, take(&mut bytes)?),
+                _ => unfold(field, take(&mut bytes)?),
             };
-            now[field] = expected(field, &before, &now).wrapping_add(difference);
+            now[field] = predict(field, &before, &now).wrapping_add(difference);
         }
         records.push(record(&now));
         before = now;
@@ -94,7 +94,7 @@ pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<LogRecord>) -> R
 
 /// Predicts a field from the record before and the fields before it.
 #[inline(always)]
-fn expected(field: usize, before: &Fields, now: &Fields) -> u64 {
+fn predict(field: usize, before: &Fields, now: &Fields) -> u64 {
     // The same distance from another instant as in the record before.
     let since = |field: usize, other: usize| {
         now[other].wrapping_add(before[field].wrapping_sub(before[other]))
@@ -112,7 +112,7 @@ fn expected(field: usize, before: &Fields, now: &Fields) -> u64 {
 /// Folds a difference (zigzag) into a number that is small if the difference is small, positive or negative. Offsets
 /// count in sectors.
 #[inline(always)]
-fn folded(field: usize, difference: u64) -> u64 {
+fn fold(field: usize, difference: u64) -> u64 {
     let zigzag = |signed: i64| (signed << 1 ^ signed >> 63) as u64;
     if field != OFFSET {
         return zigzag(difference as i64);
@@ -121,9 +121,9 @@ fn folded(field: usize, difference: u64) -> u64 {
     sectors | difference << (64 - SECTOR)
 }
 
-/// Returns the difference that [`folded`] folded.
+/// Returns the difference that [`fold`] folded.
 #[inline(always)]
-fn unfolded(field: usize, code: u64) -> u64 {
+fn unfold(field: usize, code: u64) -> u64 {
     let signed = |zigzag: u64| zigzag >> 1 ^ (zigzag & 1).wrapping_neg();
     if field != OFFSET {
         return signed(code);

@@ -163,7 +163,7 @@ impl Worker {
         }
         if now >= self.end && !self.draining && !self.catches_up() {
             // A completion may still show that its slot should have been free before the end.
-            if self.slots.in_flight() > 0 && self.owes() {
+            if self.slots.in_flight() > 0 && self.has_backlog() {
                 return Want::Wait {
                     completions: 1,
                     until: None,
@@ -325,7 +325,7 @@ impl Worker {
 
     /// Whether some requests that were due before the end have not been issued.
     #[cold]
-    fn owes(&self) -> bool {
+    fn has_backlog(&self) -> bool {
         let mut dues = self.schedules.iter().flatten();
         dues.any(|schedule| self.start.saturating_add(schedule.peek()) < self.end)
     }
@@ -340,7 +340,7 @@ impl Worker {
             .think
             .until
             .map_or(self.think.resumed, |(_, until)| until);
-        self.owes() && free_at.max(resumes) < self.end
+        self.has_backlog() && free_at.max(resumes) < self.end
     }
 
     /// Notes that the generator issued nothing from `since` until now, for a reason of its own. An unscheduled request
@@ -358,7 +358,7 @@ impl Worker {
         }
         if now >= self.end {
             // A completion may still show that its slot should have been free before the end.
-            let may_owe = self.slots.in_flight() > 0 && self.owes();
+            let may_owe = self.slots.in_flight() > 0 && self.has_backlog();
             return !may_owe && !self.catches_up();
         }
         if now >= self.ramp_end {
@@ -382,7 +382,7 @@ impl Worker {
     /// Computes how much earlier a slot would have been free if its request had started on time and its completion had
     /// been seen at once.
     #[inline]
-    fn lost(&self, ready: Nanos, completion: &Completion) -> Nanos {
+    fn generator_delay(&self, ready: Nanos, completion: &Completion) -> Nanos {
         let lateness = completion.start.saturating_sub(ready);
         let late = if lateness > LATE { lateness } else { 0 };
         let (from, to) = self.reap_gap;
@@ -399,7 +399,7 @@ impl Worker {
     #[inline(always)] // Called for every request, from one place.
     pub fn complete(&mut self, completion: &Completion) {
         let ready = self.slots.request(completion.slot).ready;
-        let lost = self.lost(ready, completion);
+        let lost = self.generator_delay(ready, completion);
         let free_at = completion.done - lost;
         let kind = self.slots.give(completion.slot, free_at, lost > 0);
         if self.blocked

@@ -178,7 +178,7 @@ impl Device {
         let durable = access.durable && self.media[0].volatile();
         let commands = self.commands_of(&access);
         self.inside += commands;
-        self.cut(now, access, durable, commands);
+        self.submit_in_parts(now, access, durable, commands);
         None
     }
 
@@ -205,7 +205,7 @@ impl Device {
     }
 
     /// Submits a request in parts.
-    fn cut(&mut self, now: Nanos, access: Access, durable: bool, commands: usize) {
+    fn submit_in_parts(&mut self, now: Nanos, access: Access, durable: bool, commands: usize) {
         let place = self.unused.pop().unwrap_or(self.splits.len() as u32);
         let split = SplitRequest {
             access,
@@ -229,15 +229,15 @@ impl Device {
                     access.offset_bytes + u64::from(access.length_bytes),
                 );
                 while offset < end {
-                    offset += self.part(now, place, offset, end - offset);
+                    offset += self.submit_next_part(now, place, offset, end - offset);
                 }
             }
         }
-        self.part_back(now, place, now);
+        self.complete_part(now, place, now);
     }
 
     /// Submits what one command to one controller can do from `offset` on. Returns its bytes.
-    fn part(&mut self, now: Nanos, place: u32, offset: u64, left: u64) -> u64 {
+    fn submit_next_part(&mut self, now: Nanos, place: u32, offset: u64, left: u64) -> u64 {
         let access = self.splits[place as usize].access;
         let stripe = self.spec.stripe_bytes;
         let controllers = self.media.len() as u64;
@@ -283,7 +283,7 @@ impl Device {
     }
 
     /// Notes that a part returned, as of `now`.
-    fn part_back(&mut self, now: Nanos, place: u32, at: Nanos) {
+    fn complete_part(&mut self, now: Nanos, place: u32, at: Nanos) {
         let split = &mut self.splits[place as usize];
         split.parts_left -= 1;
         split.returned_at = split.returned_at.max(at);
@@ -294,7 +294,7 @@ impl Device {
             split.durable = false;
             split.parts_left = 1;
             self.sync(now, place);
-            self.part_back(now, place, now);
+            self.complete_part(now, place, now);
             return;
         }
         let done = Returned {
@@ -372,7 +372,7 @@ impl Drive for Device {
             }
             for done in back.drain(..) {
                 if done.ticket & PART != 0 {
-                    self.part_back(now, done.ticket as u32, done.at);
+                    self.complete_part(now, done.ticket as u32, done.at);
                 } else {
                     self.inside -= 1;
                     self.busy_until(done.at);

@@ -150,12 +150,12 @@ impl Noise {
         if ends < self.next {
             return ends;
         }
-        self.robbed(from, ends)
+        self.work_with_thefts(from, ends)
     }
 
     /// Computes [`Noise::work`] if time is stolen meanwhile.
     #[cold]
-    fn robbed(&mut self, from: Nanos, mut ends: Nanos) -> Nanos {
+    fn work_with_thefts(&mut self, from: Nanos, mut ends: Nanos) -> Nanos {
         while let Some(theft) = self.thefts.iter_mut().find(|theft| theft.begins <= ends) {
             // Of time stolen since before `from`, when the thread slept, only the rest counts.
             ends += theft.ends.saturating_sub(theft.begins.max(from));

@@ -47,7 +47,7 @@ impl Handover for Slices {
 
 /// What the thread does next.
 #[derive(Clone, Copy, Debug)]
-enum Doing {
+enum Activity {
     /// Takes requests from its worker.
     Deciding,
     /// Submits the `next` request of its batch to the drive; the call began at `start`.
@@ -126,7 +126,7 @@ pub(crate) struct Thread<'a> {
     reap_limit: usize,
     /// When it continues.
     at: Nanos,
-    doing: Doing,
+    activity: Activity,
     /// What the worker wanted after the batch that is being submitted; `None`: call it again.
     want_after_batch: Option<Want>,
     batch: Vec<Request>,
@@ -193,7 +193,7 @@ impl<'a> Thread<'a> {
             submit_limit: plan.engine.submit_batch.get().min(depth) as usize,
             reap_limit: plan.engine.reap_batch as usize,
             at: start,
-            doing: Doing::Deciding,
+            activity: Activity::Deciding,
             want_after_batch: None,
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
@@ -218,9 +218,9 @@ impl<'a> Thread<'a> {
     /// Returns when it takes its next step; `Nanos::MAX` if it waits for a completion or has ended.
     #[inline]
     pub(crate) fn due(&self) -> Nanos {
-        match self.doing {
-            Doing::Ended => Nanos::MAX,
-            Doing::Waiting { min, until } => {
+        match self.activity {
+            Activity::Ended => Nanos::MAX,
+            Activity::Waiting { min, until } => {
                 let last = min
                     .checked_sub(1)
                     .and_then(|last| self.completions.get(last));
@@ -231,20 +231,20 @@ impl<'a> Thread<'a> {
                 };
                 seen.min(until.saturating_add(self.late).max(self.at))
             }
-            Doing::Spinning { until } => until.max(self.at),
+            Activity::Spinning { until } => until.max(self.at),
             _ => self.at,
         }
     }
 
     /// Whether it has ended.
     pub(crate) fn finished(&self) -> bool {
-        matches!(self.doing, Doing::Ended)
+        matches!(self.activity, Activity::Ended)
     }
 
     /// Stops issuing requests at `now`, and ends its sleep.
     pub(crate) fn stop(&mut self, now: Nanos) {
         self.worker.stop(now);
-        if let Doing::Waiting { until, .. } | Doing::Spinning { until } = &mut self.doing {
+        if let Activity::Waiting { until, .. } | Activity::Spinning { until } = &mut self.activity {
             *until = now.min(*until);
         }
     }
@@ -266,23 +266,23 @@ impl<'a> Thread<'a> {
         drives: &mut [impl Drive],
         log: &mut impl FnMut(LogRecord),
     ) {
-        match self.doing {
-            Doing::Deciding => self.decide(),
-            Doing::Submitting { next, start } => self.submit(now, next, start, drives),
-            Doing::Waiting { .. } => {
+        match self.activity {
+            Activity::Deciding => self.decide(),
+            Activity::Submitting { next, start } => self.submit(now, next, start, drives),
+            Activity::Waiting { .. } => {
                 self.notice(now);
                 self.reap(log);
                 self.decide();
             }
-            Doing::Spinning { .. } => {
+            Activity::Spinning { .. } => {
                 self.cpu_ns += now.saturating_sub(self.at);
                 let resumes_at = self.noise.work(now, 0);
                 self.pass(resumes_at);
                 self.reap(log);
                 self.decide();
             }
-            Doing::Finished => self.doing = Doing::Ended,
-            Doing::Ended => {}
+            Activity::Finished => self.activity = Activity::Ended,
+            Activity::Ended => {}
         }
     }
 
@@ -333,11 +333,11 @@ impl<'a> Thread<'a> {
                 let start = self.at;
                 self.pay(self.costs.call);
                 self.prepare();
-                self.doing = Doing::Submitting { next: 0, start };
+                self.activity = Activity::Submitting { next: 0, start };
                 return;
             }
             self.do_rest();
-            if !matches!(self.doing, Doing::Deciding) {
+            if !matches!(self.activity, Activity::Deciding) {
                 return;
             }
         }
@@ -374,7 +374,7 @@ impl<'a> Thread<'a> {
         self.stamps[request.slot as usize] = (start, now);
         if next + 1 < self.batch.len() {
             self.prepare();
-            self.doing = Doing::Submitting {
+            self.activity = Activity::Submitting {
                 next: next + 1,
                 start,
             };
@@ -392,14 +392,14 @@ impl<'a> Thread<'a> {
     /// Does what the worker wanted after its requests.
     #[inline]
     fn do_rest(&mut self) {
-        self.doing = match self.want_after_batch {
-            Some(Want::Finished) => Doing::Finished,
-            Some(Want::Wait { completions, until }) => Doing::Waiting {
+        self.activity = match self.want_after_batch {
+            Some(Want::Finished) => Activity::Finished,
+            Some(Want::Wait { completions, until }) => Activity::Waiting {
                 min: completions as usize,
                 until: until.unwrap_or(Nanos::MAX),
             },
-            Some(Want::Spin { until }) => Doing::Spinning { until },
-            Some(Want::Issue(_)) | None => Doing::Deciding,
+            Some(Want::Spin { until }) => Activity::Spinning { until },
+            Some(Want::Issue(_)) | None => Activity::Deciding,
         };
     }
 

@@ -121,7 +121,7 @@ fn unix(path: &Path) -> Result<Listener, Error> {
         address: path.display().to_string(),
         cause,
     };
-    make_way(path)?;
+    remove_stale_socket(path)?;
     let socket = socket_at(path).map_err(|cause| failed(cause.into()))?;
     let listener = UnixListener::from(socket);
     let metadata = std::fs::symlink_metadata(path).map_err(failed)?;
@@ -147,7 +147,7 @@ fn socket_at(path: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Removes a socket on which no server listens. Never removes anything else.
-fn make_way(path: &Path) -> Result<(), Error> {
+fn remove_stale_socket(path: &Path) -> Result<(), Error> {
     let name = || path.display().to_string();
     let failed = |cause| Error::Listen {
         address: name(),

@@ -85,11 +85,11 @@ impl<D: Drive> Reactor<D> {
             reactor: self,
         };
         for socket in clients {
-            serving.let_in(socket);
+            serving.add_client(socket);
         }
         while !stop.load(Ordering::Relaxed) {
             serving.sleep(listener)?;
-            serving.turn(listener);
+            serving.run_round(listener);
         }
         let mut summary = serving.summary;
         serving.lateness.conclude(&mut summary);
@@ -179,23 +179,23 @@ impl<D: Drive> Serving<'_, D> {
     }
 
     /// Runs one round: sends due replies, and submits requests that have arrived.
-    fn turn(&mut self, listener: Option<&Listener>) {
-        self.settle();
+    fn run_round(&mut self, listener: Option<&Listener>) {
+        self.reply_to_finished();
         for (index, flags) in std::mem::take(&mut self.ready) {
             match self.connections.get_mut(index) {
-                Some(Some(connection)) => attend(connection, flags),
+                Some(Some(connection)) => read_from(connection, flags),
                 Some(None) => {}
-                None => self.welcome(listener),
+                None => self.accept_clients(listener),
             }
         }
         for index in 0..self.connections.len() {
-            self.work(index);
+            self.serve_connection(index);
         }
-        self.feed();
+        self.submit_waiting();
     }
 
     /// Takes the pieces that the drive has finished by now and sends the replies. Returns the current virtual instant.
-    fn settle(&mut self) -> Nanos {
+    fn reply_to_finished(&mut self) -> Nanos {
         let now = self.pace.now();
         let mut returned = std::mem::take(&mut self.returned);
         while self.reactor.drive.next_event().is_some_and(|at| at <= now) {
@@ -225,10 +225,10 @@ impl<D: Drive> Serving<'_, D> {
     }
 
     /// Submits waiting requests to the drive, a piece of each connection in turn, as long as it has room.
-    fn feed(&mut self) {
+    fn submit_waiting(&mut self) {
         loop {
             // Take finished pieces before submitting more.
-            let now = self.settle();
+            let now = self.reply_to_finished();
             let count = self.connections.len();
             let mut turns = (0..count).map(|step| (self.turn_of + step) % count);
             let next = turns.find_map(|index| {
@@ -252,7 +252,7 @@ impl<D: Drive> Serving<'_, D> {
     }
 
     /// Takes a connection's requests and sends its refusals. Removes the connection if it is over.
-    fn work(&mut self, index: usize) {
+    fn serve_connection(&mut self, index: usize) {
         let Some(connection) = &mut self.connections[index] else {
             return;
         };
@@ -280,19 +280,19 @@ impl<D: Drive> Serving<'_, D> {
         };
         connection.enqueue(now, request);
         self.summary.requests += 1;
-        self.feed();
+        self.submit_waiting();
         true
     }
 
     /// Accepts waiting clients, up to the limit of connections.
-    fn welcome(&mut self, listener: Option<&Listener>) {
+    fn accept_clients(&mut self, listener: Option<&Listener>) {
         let Some(listener) = listener else {
             return;
         };
         // At most `limits.connections` a round, so that other clients are served in between.
         for _ in 0..self.reactor.limits.connections {
             match listener.accept() {
-                Ok(socket) => self.let_in(socket),
+                Ok(socket) => self.add_client(socket),
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => break,
                 // Pause: the client stays in the listener's queue, which would otherwise end every sleep at once.
                 Err(_) => {
@@ -303,7 +303,7 @@ impl<D: Drive> Serving<'_, D> {
         }
     }
 
-    fn let_in(&mut self, socket: OwnedFd) {
+    fn add_client(&mut self, socket: OwnedFd) {
         let most = self.reactor.limits.connections as usize;
         let free = self.connections.iter().position(Option::is_none);
         if free.is_none() && self.connections.len() == most {
@@ -321,7 +321,7 @@ impl<D: Drive> Serving<'_, D> {
 }
 
 /// Reads from a client. Closes the connection if the client has disconnected.
-fn attend(connection: &mut Connection, flags: PollFlags) {
+fn read_from(connection: &mut Connection, flags: PollFlags) {
     if flags.contains(PollFlags::IN) {
         connection.receive();
     } else if flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {

@@ -103,7 +103,7 @@ impl Drive for Fixed {
 }
 
 /// Returns the server's and the client's end of a connection of the kind of `listen`.
-fn ends(listen: &Listen) -> io::Result<(OwnedFd, Box<dyn Duplex + Send>)> {
+fn connected_pair(listen: &Listen) -> io::Result<(OwnedFd, Box<dyn Duplex + Send>)> {
     match listen {
         Listen::Unix(_) => {
             let (server, client) = UnixStream::pair()?;
@@ -127,7 +127,7 @@ impl<T: io::Read + io::Write> Duplex for T {}
 
 /// Returns the median by which a client waits longer than `hold` for a reply that is due after it.
 fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
-    let (server, client) = ends(listen)?;
+    let (server, client) = connected_pair(listen)?;
     let stop = AtomicBool::new(false);
     let mut reactor = Reactor {
         drive: Timely::new(Fixed(hold)),
@@ -191,7 +191,7 @@ mod tests {
                 allow_remote: false,
             },
         ] {
-            let (server, client) = ends(&listen).unwrap();
+            let (server, client) = connected_pair(&listen).unwrap();
             drop((server, client));
             assert!(overhead(&listen, 50_000, Duration::from_micros(20)).unwrap() > 0);
         }

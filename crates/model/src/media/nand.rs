@@ -144,7 +144,7 @@ impl Nand {
     fn catch_up(&mut self, now: f64) {
         while let Some((at, event)) = self.agenda.take(now) {
             match event {
-                Event::Handed { slot } => self.handed(slot, at),
+                Event::Command { slot } => self.process_command(slot, at),
                 Event::Read {
                     slot,
                     channel,
@@ -152,7 +152,7 @@ impl Nand {
                 } => self.read(slot, channel, bytes, at),
                 Event::Out { slot, bytes } => self.out(slot, bytes, at),
                 Event::Arrived { slot } => self.part_arrived(slot, at),
-                Event::Die { die } => self.look_at(die, at),
+                Event::Die { die } => self.check_die(die, at),
                 Event::Idle => self.idle(at),
             }
         }
@@ -170,9 +170,9 @@ impl Drive for Nand {
         self.controller = at;
         // The controller serves requests in order. If no event comes before, continue at once.
         if self.agenda.next().is_none_or(|next| next > at) {
-            self.handed(slot, at);
+            self.process_command(slot, at);
         } else {
-            self.agenda.push(at, Event::Handed { slot });
+            self.agenda.push(at, Event::Command { slot });
         }
         None
     }
@@ -224,7 +224,7 @@ impl Drive for Nand {
 /// Returns the die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all
 /// dies begins at another die, so that no stride stays on one die.
 #[inline]
-fn striped(unit: u64, dies: u64) -> u32 {
+fn striped_die(unit: u64, dies: u64) -> u32 {
     let (round, place) = (unit / dies, unit % dies);
     let hash = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let die = place + ((hash * dies) >> 32);
@@ -233,7 +233,7 @@ fn striped(unit: u64, dies: u64) -> u32 {
 
 /// Returns the die of a unit that was written at random: a hash of the unit.
 #[inline]
-fn scattered(unit: u64, dies: u64) -> u32 {
+fn scattered_die(unit: u64, dies: u64) -> u32 {
     // The finalizer of splitmix64.
     let hash = (unit ^ (unit >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -244,14 +244,14 @@ fn scattered(unit: u64, dies: u64) -> u32 {
 impl Nand {
     /// Continues a request after the controller has processed its command.
     #[inline]
-    fn handed(&mut self, slot: u32, at: f64) {
+    fn process_command(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
         match access.kind {
             Kind::Read => {
                 let (first, last) = access.chunks();
                 self.read_pages(slot, first, last, at);
             }
-            Kind::Write => self.take_write(slot, at),
+            Kind::Write => self.start_write(slot, at),
             Kind::Trim => self.trim(slot, at),
             Kind::Sync | Kind::DataSync => self.flush(slot, at),
         }
@@ -284,8 +284,8 @@ impl Nand {
             if self.needs_die(chunk, next) {
                 let dies = self.dies.count() as u64;
                 let die = match self.spec.initial {
-                    State::Random => scattered(unit, dies),
-                    State::Fresh | State::Sequential => striped(unit, dies),
+                    State::Random => scattered_die(unit, dies),
+                    State::Fresh | State::Sequential => striped_die(unit, dies),
                 };
                 let length = self.page_read(chunk);
                 let ends = self.dies.read(die, at, length);

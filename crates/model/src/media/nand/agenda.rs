@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// The controller passes on the request in a slot.
-    Handed { slot: u32 },
+    Command { slot: u32 },
     /// A die has read a page for the request in a slot: the bytes may go to the channel.
     Read { slot: u32, channel: u32, bytes: u32 },
     /// The controller has the bytes for the request in a slot: they may go to the link.
@@ -38,7 +38,7 @@ impl Event {
             (upper | u64::from(slot)) << 3 | kind
         };
         match self {
-            Self::Handed { slot } => word(0, slot, 0, 0),
+            Self::Command { slot } => word(0, slot, 0, 0),
             Self::Read {
                 slot,
                 channel,
@@ -58,7 +58,7 @@ impl Event {
         let channel = field(3 + SLOT_BITS, CHANNEL_BITS);
         let bytes = field(3 + SLOT_BITS + CHANNEL_BITS, BYTES_BITS);
         match word & 7 {
-            0 => Self::Handed { slot },
+            0 => Self::Command { slot },
             1 => Self::Read {
                 slot,
                 channel,
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn events_come_in_order_of_time_and_then_of_addition() {
         let events = [
-            Event::Handed { slot: 1_048_575 },
+            Event::Command { slot: 1_048_575 },
             Event::Read {
                 slot: 7,
                 channel: 4095,

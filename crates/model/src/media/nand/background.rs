@@ -12,7 +12,7 @@ use crate::link::Way;
 
 impl Nand {
     /// Starts a write at the controller: its data crosses the link, and chunks that it covers only in part are read.
-    pub(super) fn take_write(&mut self, slot: u32, at: f64) {
+    pub(super) fn start_write(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
         let (first, last) = access.chunks();
         let end = access.offset_bytes + u64::from(access.length_bytes);
@@ -212,15 +212,15 @@ impl Nand {
 
     /// Checks whether a die has finished its task.
     #[inline]
-    pub(super) fn look_at(&mut self, die: u32, at: f64) {
+    pub(super) fn check_die(&mut self, die: u32, at: f64) {
         match self.dies.take(die, at) {
-            Ok(task) => self.done(die, task, at),
+            Ok(task) => self.end_task(die, task, at),
             Err(later) => self.agenda.push(later, Event::Die { die }),
         }
     }
 
     /// Ends a die's task.
-    fn done(&mut self, die: u32, task: Task, at: f64) {
+    fn end_task(&mut self, die: u32, task: Task, at: f64) {
         let unit_bytes = self.spec.unit_bytes();
         if task.programs() {
             self.counters.chunks_of_programs += u64::from(self.unit_chunks);
