@@ -135,19 +135,20 @@ pub struct Completion {
 /// What a worker wants next. A worker never blocks, reads no clock and does no I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Submit this request. More may follow at the same instant: ask again before submitting, as far as batches allow.
+    /// Submit this request. More may follow at the same instant: call `next` again before submitting, up to the size of
+    /// a batch.
     Issue(Request),
     /// Wait for this many completions or until this instant, whichever comes first. `completions` is zero if nothing is
     /// in flight, and `until` is then set. `until` is `None` if only completions end the wait.
     Wait {
         /// How many completions to wait for.
         completions: u32,
-        /// When to ask again at the latest.
+        /// The latest instant at which to call `next` again.
         until: Option<Nanos>,
     },
     /// Busy-wait until this instant: this part of the think time stands for an application's own work.
     Spin {
-        /// When to ask again.
+        /// When to call `next` again.
         until: Nanos,
     },
     /// Nothing more to issue, and nothing in flight.

@@ -111,7 +111,7 @@ pub(super) struct Region {
     covers: Box<[Cover]>,
     /// A trim whose block has not been written yet, in the trimwrite patterns.
     pub(super) trimmed: Option<Place>,
-    /// This pass has nothing more to issue here.
+    /// Whether this pass has issued all of its requests here.
     pub(super) done: bool,
 }
 

@@ -44,7 +44,8 @@ proptest! {
         for pair in bursts.windows(2) {
             let quiet_from = pair[0].iter().map(|served| served.done).max().unwrap();
             let first = pair[1][0];
-            // The first request of a burst is intended for the end of the pause; its lateness is the generator's.
+            // The first request of a burst is intended for the end of the pause; its lateness is charged to the
+            // generator.
             prop_assert_eq!(first.request.intended, quiet_from + pause);
             prop_assert!(pair[1].iter().all(|served| served.start >= quiet_from + pause));
             prop_assert!(pair[1][1..].iter().all(|served| served.request.intended == served.start));

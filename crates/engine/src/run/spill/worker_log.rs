@@ -174,7 +174,7 @@ mod tests {
                 records += spare.capacity();
             }
             assert_eq!(WorkerLog::bytes(&plan, iodepth), records * 72);
-            // No more than the plan says, where two pieces of what is in flight and to be submitted fit.
+            // No more than the plan's capacity, unless two pieces of the least size need more.
             assert!(records <= (capacity as usize).max(2 * 64.max(2 * iodepth as usize)));
         }
     }

@@ -40,7 +40,7 @@ impl Nand {
         self.admit(at);
     }
 
-    /// Lets writes into the buffer as far as there is room, the oldest first.
+    /// Admits waiting writes to the buffer while it has room, the oldest first.
     pub(super) fn admit(&mut self, at: f64) {
         while let Some(&slot) = self.waiting.front() {
             let request = self.requests.get_mut(slot);
