@@ -85,7 +85,7 @@ def test_on_a_block_device_once_that_is_allowed(tmp_path: Path, loop: str) -> No
 def after_two_steps(
     folder: Path, output: str, *, more: tuple[str, ...] = ()
 ) -> Iterator[subprocess.Popen[str]]:
-    """A review that has just completed the search and a step."""
+    """A review that has just completed the search and two steps."""
     command = [sys.executable, "-m", "iogauge", "review", "drive.bin", "--suite", "write-pressure"]
     command += ["--size", "16m", "--output", output, *QUICK, *more]
     with subprocess.Popen(
@@ -95,7 +95,8 @@ def after_two_steps(
         lines = []
         for line in process.stderr:
             lines.append(line)
-            if "[3/" in line:
+            # A long step has lines before its end.
+            if "[3/" in line and "done in" in line:
                 break
         else:
             pytest.fail("".join(lines))
@@ -140,7 +141,7 @@ def test_a_full_disk_keeps_what_was_complete(tmp_path: Path, small_disk: Path) -
     assert process.returncode == 1, stderr
     assert "No space left on device" in stderr
     assert "hint: free some space" in stderr
-    assert "go on with --resume" in stderr
+    assert "continue with --resume" in stderr
     saved = Review.open(small_disk / "r")
     assert len(saved.completed()) >= 2
     for step_id in saved.completed():
