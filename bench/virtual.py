@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iogauge import catalog, workload
-from iogauge.execution.core import drive
+from iogauge.execution.core import run_plan
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.modelled import CPUS, Virtual
 from iogauge.execution.planning import make_plan
@@ -79,7 +79,7 @@ def timed(load: Load, ios: int, *, seed: int) -> Timed:
         began = time.perf_counter()
         handle = virtual.start(plan)
         made = time.perf_counter()
-        result = drive(plan, start=lambda *_: handle, interrupts=interrupts)
+        result = run_plan(plan, start=lambda *_: handle, interrupts=interrupts)
         ended = time.perf_counter()
     done = sum(tally.ios for row in result.rows for tally in row.tallies.values())
     return Timed(

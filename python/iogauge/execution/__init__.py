@@ -17,7 +17,7 @@ from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.execution.bookkeeping import Written, enter
 from iogauge.execution.ceiling import measure_ceiling
-from iogauge.execution.core import clock, drive, handed_over, probe, real
+from iogauge.execution.core import clock, handed_over, probe, run_plan, start_real
 from iogauge.execution.figures import OwnBytes, row_figures
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.layered import layered
@@ -122,9 +122,9 @@ def execute(
                 on_interval(interval)
 
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        result = drive(
+        result = run_plan(
             plan,
-            start=virtual.start if virtual else real,
+            start=virtual.start if virtual else start_real,
             interrupts=interrupts,
             on_interval=count_interval,
             spill=spill.begin(job_file, plan) if spill else None,

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from iogauge import _core
-from iogauge.execution.core import drive
+from iogauge.execution.core import run_plan
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.placement import assign, worker_requests
 from iogauge.execution.planning import make_plan
@@ -105,7 +105,7 @@ def _run(*, iodepth: int, runtime_ns: int, cpus: Sequence[int]) -> RowResult:
         cpus=cpus,
     )
     with Interrupts() as interrupts:
-        result = drive(plan, interrupts=interrupts)
+        result = run_plan(plan, interrupts=interrupts)
     if interrupts.count:
         raise KeyboardInterrupt
     return result.rows[0]

@@ -55,15 +55,15 @@ def handed_over(plan: RunPlan) -> tuple[bool, ...]:
 Handle = _core.RunHandle | _core.ModelHandle
 
 
-def real(plan: RunPlan, spill: int | None) -> Handle:
+def start_real(plan: RunPlan, spill: int | None) -> Handle:
     """Begin a run on real targets; log requests to the descriptor ``spill``. Raises CoreError if it cannot begin."""
     return _core.RunHandle(plan.model_dump_json(), spill)
 
 
-def drive(
+def run_plan(
     plan: RunPlan,
     *,
-    start: Callable[[RunPlan, int | None], Handle] = real,
+    start: Callable[[RunPlan, int | None], Handle] = start_real,
     spill: int | None = None,
     on_spilled: Callable[[str | None], None] = lambda _: None,
     interrupts: Interrupts,

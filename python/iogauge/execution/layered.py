@@ -1,6 +1,6 @@
 """Sets up the layers around a target before a run that needs them, and takes them down after it.
 
-``execute`` and suites do not know of it: a step names a layer by a fixed path, and the layer exists behind that path
+``execute`` and suites are not involved: a step names a layer by a fixed path, and the layer exists behind that path
 while the step runs. ``target.layers`` has the reasons.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from iogauge import _core, catalog
 from iogauge.errors import IogaugeError
-from iogauge.execution.core import drive
+from iogauge.execution.core import run_plan
 from iogauge.execution.figures import row_figures
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.planning import Opened, make_plan, seed_for
@@ -52,7 +52,7 @@ def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
 
 
 def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
-    """Raise IogaugeError if only some of the targets are models. No target is opened before.
+    """Raise IogaugeError if only some of the targets are models. Open no target.
 
     ``paths``: every path that the jobs name.
     """
@@ -144,7 +144,7 @@ def simulate(
         cpus=CPUS,
         spins=False,
     )
-    result = drive(plan, start=virtual.start, interrupts=interrupts)
+    result = run_plan(plan, start=virtual.start, interrupts=interrupts)
     if interrupts.count:
         raise KeyboardInterrupt
     return result

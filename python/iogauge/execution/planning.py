@@ -283,7 +283,7 @@ def _warn_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
     vary = any(size.minimum_bytes != size.maximum_bytes for size in (read, write))
     if job.rw is Rw.RANDRW and not job.norandommap and vary and read.minimum_bytes != write.minimum_bytes:
         say(
-            f"{job.name}: reads and writes share a random map in blocks of different sizes, so that a pass ends "
+            f"{job.name}: reads and writes of different sizes share a random map, so that a pass ends "
             "before it has covered everything, as in fio; norandommap=1 turns the map off"
         )
 

@@ -75,7 +75,7 @@ class Serving(Model):
 
     size_bytes: int
     address: str | None
-    """The TCP address with its port; None on a socket's path."""
+    """The TCP address with its port; None on a Unix socket."""
     bias: Bias
 
 
@@ -99,7 +99,7 @@ class Server:
             )
 
     def served(self, *, until: Callable[[], bool]) -> Served:
-        """Wait until ``until`` returns True, stop, and return what was served. Raises IogaugeError where it failed."""
+        """Wait until ``until`` returns True, stop, and return what was served. Raises IogaugeError if it failed."""
         with _explained():
             while (served := self._server.wait(_WAIT_S)) is None:
                 if until():

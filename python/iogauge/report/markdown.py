@@ -30,7 +30,7 @@ _CIRCUMSTANCES = {
     "Kernel",
     "Ceiling, one worker",
 }
-"""The facts that a reader of a pull request needs."""
+"""The facts of ``environment`` that the Markdown shows."""
 
 
 def markdown(report: Report) -> str:

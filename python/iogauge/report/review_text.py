@@ -69,8 +69,8 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
         position.figures.mean and not position.figures.mean.dependence for position in _positions(judged)
     ):
         lines.append(
-            f"steps with fewer than {FEWEST_BLOCKS} intervals of time take requests as independent: "
-            "their true intervals are wider"
+            f"steps with fewer than {FEWEST_BLOCKS} intervals of time: their requests are assumed to be independent, "
+            "so the true 95 % intervals are wider"
         )
     if remark := numbers.may_miss(run.figures.duration_s for result in judged for run in result.runs):
         lines.append(remark)

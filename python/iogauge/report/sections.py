@@ -1,7 +1,7 @@
 """The content of a report of saved reviews: a section for each suite, with its charts, tables and sentences.
 
 The page (``page``), the pictures (``export.py``) and the Markdown (``markdown.py``) are written from it. It reads the
-store alone. The caller passes the function that makes a suite's conclusions, since reports know no suite.
+store alone. The caller passes the function that makes a suite's conclusions, so this module needs no suite.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Report:
         """Read the reviews of these names, directories or ``published``, and compare their drives.
 
         ``suites`` names the suites to report; by default all. A difference within ``margin`` counts as none.
-        ``on_progress`` is called with the number of suites that are read, and of all.
+        ``on_progress`` gets the number of suites read so far, and their total.
 
         Raises IogaugeError if one is not a review, is damaged or newer, or if the axes of a suite differ.
         """

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from iogauge import workload
 from iogauge.results.position import name_of
 from iogauge.reviews.ahead import expected_s
-from iogauge.reviews.lengthen import CAP, kept, stretched
+from iogauge.reviews.lengthen import CAP, stretched, why_not_lengthened
 from iogauge.reviews.ordering import order
 from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.suites.suite import Ahead, Suite, SuiteRequest
@@ -221,7 +221,7 @@ def _costs(
 
 def _lengthened(cost: StepCost, steps: Iterable[StepPlan], targets: Iterable[TargetFacts]) -> StepCost:
     """Add to a step's cost a second run at its greatest length, if it may run again. ``steps`` are its plan's."""
-    if cost.plan.prepares or kept(cost.step, steps):
+    if cost.plan.prepares or why_not_lengthened(cost.step, steps):
         return cost
     again = cost_of_step(cost.plan, stretched(cost.step, CAP), targets=targets)
     return replace(
@@ -250,7 +250,7 @@ def _written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:
     if job.rate_iops.write:
         limits.append(job.rate_iops.write * job.bs.write.maximum_bytes * job.numjobs * seconds)
     limits += _amounts(job, sizes)
-    # A job with neither time nor amount ends with its target. If the size is unknown, so is what it writes.
+    # A job with neither time nor amount ends with its target. If the size is unknown, the amount that it writes is too.
     link = LINK_Bps * seconds * max(len(job.filenames), 1) if seconds else math.inf
     least = min([*limits, link])
     return (round(least) if math.isfinite(least) else 0), bool(limits) and least < link

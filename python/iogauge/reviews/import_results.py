@@ -1,8 +1,8 @@
 """Saves results of fio or DiskSpd as a review, to be listed, shown, compared and queried like any other.
 
 A run whose file has histograms of its latencies becomes a step with a record, once for every job, since a plan judges
-one job. A run with percentiles alone becomes reported figures (``store.reported``). The
-machine, the drive behind a path and its state stay unknown, because the files do not report them.
+one job. A run with percentiles alone becomes reported figures (``store.reported``). The machine, the drive behind a
+path and its state stay unknown, because the files do not report them.
 
 This module reads no files and runs nothing: ``store.imported`` reads the files.
 """
@@ -88,7 +88,7 @@ def save_imported(
     plans = _plans(judged) or (
         _plan(steps[0].rows[0].name if steps[0].rows else SUITE, steps[0], _all(steps)),
     )
-    there = directory.exists()
+    existed = directory.exists()
     review = Review.create(
         directory,
         Manifest(
@@ -115,17 +115,17 @@ def save_imported(
                     writer.finish(record)
         except BaseException:
             # After Ctrl-C too: half an import cannot be continued, and would block the next one.
-            _remove(directory, there=there)
+            _remove(directory, existed=existed)
             raise
     return review, tuple(warnings)
 
 
-def _remove(directory: Path, *, there: bool) -> None:
-    """Remove a review, and its directory unless it was ``there`` before; ignore errors, as one is being raised."""
+def _remove(directory: Path, *, existed: bool) -> None:
+    """Remove a review, and its directory unless it ``existed`` before. Ignore errors: one is being raised already."""
     with contextlib.suppress(OSError):
         for entry in directory.iterdir():
             remove_tree(entry) if entry.is_dir() else entry.unlink()
-        if not there:
+        if not existed:
             directory.rmdir()
 
 

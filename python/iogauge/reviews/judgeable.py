@@ -34,7 +34,7 @@ def check_judgeable(steps: Iterable[StepPlan], *, measured_job: str, load_jobs: 
                 raise IogaugeError(
                     f"step {step.id}: job {name!r} would be reported in one row with {other!r}, and both issue the "
                     "same direction",
-                    hint="give them groups of their own: new_group, or no group_reporting",
+                    hint="give each its own group: new_group, or no group_reporting",
                 )
 
 

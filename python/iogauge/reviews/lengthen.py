@@ -23,24 +23,24 @@ SPARE = 1.1
 def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> StepPlan | None:
     """Return a longer step that supports the ``q``-quantile, or comes as near to it as ``CAP`` allows.
 
-    None if the step keeps its length: it supports the quantile, completed nothing, was lengthened before, or ``kept``
-    gives the reason.
+    None if the step keeps its length: it supports the quantile, completed nothing, was lengthened before, or
+    ``why_not_lengthened`` gives a reason.
     """
     count = _count(plan, step, record)
-    if step.longer > 1 or kept(step, plan.steps) or not 0 < count < needed(q):
+    if step.longer > 1 or why_not_lengthened(step, plan.steps) or not 0 < count < needed(q):
         return None
     return stretched(step, min(math.ceil(SPARE * needed(q) / count), CAP))
 
 
 def stretched(step: StepPlan, times: int) -> StepPlan:
-    """Return the step with its runtime multiplied. ``kept`` must be None for it."""
+    """Return the step with its runtime multiplied. ``why_not_lengthened`` must be None for it."""
     jobs = workload.jobs_of(step)
     longer_jobs = tuple(job.model_copy(update={"runtime_ns": job.runtime_ns * times}) for job in jobs.jobs)
     text = workload.to_fio(jobs.model_copy(update={"jobs": longer_jobs}))
     return step.model_copy(update={"job_file": text, "longer": times})
 
 
-def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
+def why_not_lengthened(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
     """Return why a step cannot be lengthened; None if it can. ``steps`` are all steps of its plan."""
     if not step.judged:
         return "it only preconditions the drive"
@@ -65,7 +65,7 @@ def shortfall(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -
             "which is the limit" if step.longer == CAP else "but its rate fell"
         )
     else:
-        why = f"it was not lengthened: {kept(step, plan.steps) or 'nothing completed'}"
+        why = f"it was not lengthened: {why_not_lengthened(step, plan.steps) or 'nothing completed'}"
     return f"p{q * 100:.12g} needs {needed(q):,} requests, and the step completed {count:,}; {why}"
 
 

@@ -128,7 +128,7 @@ def _check(plan: SuitePlan) -> None:
                 raise IogaugeError(
                     f"{', '.join(plan.targets)}: some of these characters have another meaning in a job file, "
                     f"which would run on {', '.join(sorted(strange))}",
-                    hint="name the target by a symbolic link of letters and digits",
+                    hint="name the target by a symbolic link whose name has only letters and digits",
                 )
 
 

@@ -6,9 +6,9 @@ review as ``runner`` runs any other, except that it reads the result of a step i
 refines searches and plans the steps that follow from measured ones. Steps without a result are then written into the
 directory, and the same script runs them.
 
-A state group that may go on in rounds ends the script. The steps after it are exported once the group is complete, so
-that nothing else touches the drive between two of its rounds. This module runs nothing and looks at no target; only the
-results describe the machine.
+The script ends after a state group that may need more rounds. The steps after it are exported once the group is
+complete, so that nothing else touches the drive between two of its rounds. This module runs nothing and looks at no
+target; only the results describe the machine.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ seed. ``resume`` first discards what an interruption made invalid.
 
 A failed step is reported, and runs again when the review is resumed. Steps that do not depend on it still run.
 
-The caller passes ``execute``, which makes a run. This module does no I/O itself, prints nothing, and knows no suite.
+The caller passes ``execute``, which makes a run. This module does no I/O itself, prints nothing, and needs no suite.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.results.position import name_of
 from iogauge.reviews.ahead import Ahead, expected_s
-from iogauge.reviews.lengthen import kept, longer, shortfall
+from iogauge.reviews.lengthen import longer, shortfall, why_not_lengthened
 from iogauge.reviews.ordering import check_steps, order, placed, with_plan
 from iogauge.reviews.resume import check_targets, goes_on, restart_groups, running_step
 from iogauge.schema import (
@@ -77,7 +77,7 @@ class Watcher(Protocol):
         """Show the latest interval of the running step."""
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
-        """Show the result of a step, which is saved."""
+        """Show the result of a step that has been saved."""
 
     def message(self, text: str) -> None:
         """Show one line of text."""
@@ -177,7 +177,7 @@ class _Run:
     failed_groups: set[str] = field(default_factory=set)
     """State groups with a failed step: the drive is not in the state that their later steps need."""
     reported: set[tuple[str, str | None]] = field(default_factory=set)
-    """The reasons for steps that stay too short that were shown already, each with the key of its plan."""
+    """Reasons why steps stay too short, already shown, each with the key of its plan."""
 
     def search(self, plan: SuitePlan) -> None:
         """Run a plan's search and plan the steps that follow from it, unless the plan has steps already."""
@@ -246,7 +246,7 @@ class _Run:
         noted = step.model_copy(update={"short": short})
         steps = tuple(noted if other.id == step_id else other for other in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
-        reason = kept(step, plan.steps)
+        reason = why_not_lengthened(step, plan.steps)
         if short and (key, reason) not in self.reported:
             self.watcher.message(f"{plan.title}, {name_of(step, plan.axis, repeat=True)}: {short}")
             if reason:

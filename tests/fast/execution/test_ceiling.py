@@ -23,7 +23,7 @@ class Core:
         self.ios: dict[int, int] = {}
         """By probe; 3,000 where nothing else is said."""
 
-    def drive(self, plan: RunPlan, **_: object) -> SimpleNamespace:
+    def run_plan(self, plan: RunPlan, **_: object) -> SimpleNamespace:
         (worker,) = plan.stages[0].workers
         ios = self.ios.get(len(self.made), 3_000)
         self.made.append((worker.runtime_ns // 10**6, worker.iodepth, worker.cpus[0]))
@@ -34,7 +34,7 @@ class Core:
 @pytest.fixture
 def core(monkeypatch: pytest.MonkeyPatch) -> Core:
     made = Core()
-    monkeypatch.setattr(ceiling, "drive", made.drive)
+    monkeypatch.setattr(ceiling, "run_plan", made.run_plan)
     facts = json.dumps({"source": "tsc", "read_cost_ns": 9.0})
     monkeypatch.setattr(ceiling._core, "clock_facts", lambda: facts)
     monkeypatch.setattr(ceiling._core, "sleep_slack_ns", lambda: 50_000)

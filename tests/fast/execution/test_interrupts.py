@@ -61,7 +61,7 @@ def drive(monkeypatch: pytest.MonkeyPatch, handle: Handle, **fields: Any) -> tup
     indices: list[int] = []
     said: list[str] = []
     with Interrupts() as interrupts:
-        result = core.drive(
+        result = core.run_plan(
             report_records.plan([]),
             interrupts=interrupts,
             on_interval=lambda interval: indices.append(interval.index),
@@ -107,7 +107,7 @@ def test_trouble_with_an_interval_stops_the_run_and_is_raised_at_its_end(
     handle = Handle(nothing, nothing)
     monkeypatch.setattr(core._core, "RunHandle", handle)
     with Interrupts() as interrupts, pytest.raises(ZeroDivisionError):
-        core.drive(report_records.plan([]), interrupts=interrupts, on_interval=lambda _: 1 // 0)
+        core.run_plan(report_records.plan([]), interrupts=interrupts, on_interval=lambda _: 1 // 0)
     assert handle.asked == ["stop"]
     assert handle.polls == []
 
@@ -124,7 +124,7 @@ def test_trouble_with_the_last_intervals_loses_no_end(monkeypatch: pytest.Monkey
     handle = Quick(nothing)
     monkeypatch.setattr(core._core, "RunHandle", handle)
     with Interrupts() as interrupts, pytest.raises(ZeroDivisionError):
-        core.drive(report_records.plan([]), interrupts=interrupts, on_interval=lambda _: 1 // 0)
+        core.run_plan(report_records.plan([]), interrupts=interrupts, on_interval=lambda _: 1 // 0)
 
 
 def test_handlers_are_called_and_given_back() -> None:

@@ -100,7 +100,7 @@ def test_an_interrupt_ends_the_preparation_of_workers(tmp_path: Path) -> None:
     )
     with Interrupts() as interrupts:
         interrupts._signals = 1
-        result = core.drive(planned, interrupts=interrupts)
+        result = core.run_plan(planned, interrupts=interrupts)
     os.close(os.open(pipe, os.O_RDWR))
     os.close(node)
     assert (result.stopped_by, result.workers, result.error) == ("interrupt", (), None)

@@ -159,7 +159,7 @@ def test_verdict_table_environment_and_jobs_are_there(page: Page) -> None:
         r"One in twenty steps of [\d.]+ s misses a stall that comes at random about every [\d.]+ s\.", read
     )
     assert "true intervals are wider" in read
-    assert "requests taken as independent" in read
+    assert "requests assumed independent" in read
     assert "1 interval without a read" in read
     for fact in (
         "bench-1",

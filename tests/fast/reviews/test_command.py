@@ -95,7 +95,7 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     after = lines[lines.index("") + 1 :]
     assert after[0].startswith("~ fewer than ten samples")
     assert after[1] == "in brackets: the 95 % interval"
-    assert after[2].startswith("steps with fewer than 10 intervals of time take requests as independent")
+    assert after[2].startswith("steps with fewer than 10 intervals of time: their requests are assumed")
     assert "one in twenty steps of 3 s misses a stall that comes at random about every 1 s" in after
     assert lines[-1] == "next: iogauge report saved"
     assert "seed 7" in err

@@ -9,7 +9,7 @@ import pytest
 from iogauge import workload
 from iogauge.results.review import load
 from iogauge.results.warnings import warnings
-from iogauge.reviews.lengthen import CAP, kept, longer, shortfall, stretched
+from iogauge.reviews.lengthen import CAP, longer, shortfall, stretched, why_not_lengthened
 from iogauge.reviews.manifest import new_manifest
 from iogauge.reviews.runner import run_review
 from iogauge.schema import Code, Direction, JobFile, RunRecord, StepPlan, SuitePlan
@@ -67,7 +67,7 @@ def test_a_step_that_keeps_its_length_has_a_reason(
     step: StepPlan, others: tuple[StepPlan, ...], why: str | None
 ) -> None:
     plan = plan_of(step, *others)
-    assert kept(step, plan.steps) == why
+    assert why_not_lengthened(step, plan.steps) == why
     record = completed(step, 1_000)
     assert (longer(plan, step, record, q=Q) is None) == (why is not None)
     if step.judged and why:

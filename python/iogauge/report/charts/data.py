@@ -118,7 +118,7 @@ def _rounded(value: Value, digits: int) -> Value:
 def pressure_table(drives: Iterable[SuiteResult]) -> Table:
     """Return one row for each drive, position, repeat and statistic; latencies are in microseconds, or unknown.
 
-    ``from`` and ``to`` are the ends of the step's tread of the stair, on the axis.
+    ``from`` and ``to`` are the positions on the axis where the step's tread of the stair begins and ends.
     """
     rows: list[Row] = []
     for drive in drives:

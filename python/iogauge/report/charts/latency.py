@@ -68,7 +68,7 @@ def _choice(
 def notes(drives: Sequence[SuiteResult], rows: Sequence[Row]) -> list[str]:
     """Return the sentences that explain whiskers and marks."""
     independent = any(drive.taken_as_independent for drive in drives)
-    sentences = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
+    sentences = [f"Whiskers: 95 % interval{', requests assumed independent' if independent else ''}."]
     if any(drive.reported for drive in drives):
         sentences.append("Without whiskers: figures that another program reported without samples.")
     if any(row["repeat"] for row in rows):

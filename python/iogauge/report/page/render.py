@@ -1,4 +1,4 @@
-"""The report as one HTML file, which needs neither network nor server, and no scripts to be read.
+"""The report as one HTML file. It needs no network and no server, and can be read without scripts.
 
 The page has each chart twice: as a picture, for reading without scripts, and as a Vega-Lite specification. The page's
 script (Vega, inlined) draws the specification with the statistic that the reader chooses, and saves it as SVG, PNG or
@@ -41,7 +41,7 @@ FEW_CHOICES = 6
 
 
 def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
-    """Return the page of a report as HTML. ``on_progress`` is called with the number of charts drawn, and of all."""
+    """Return the page of a report as HTML. ``on_progress`` gets the number of charts drawn so far, and their total."""
     charts = report.charts
     drawn = {}
     for number, chart in enumerate(charts, 1):
@@ -86,7 +86,7 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
 
 
 def _drawn(chart: Chart) -> str:
-    """Return the chart as a picture, which readers see until the scripts have run, or without them.
+    """Return the chart as a picture, which readers see until the scripts have run, or if they cannot run.
 
     A chart of too many marks is drawn by the scripts alone.
     """

@@ -26,16 +26,14 @@ VARIATION = (
     "The coefficient of variation between the runs of each step: their standard deviation as a share of their "
     "mean."
 )
-BETWEEN = (
-    "The last column is the share of the mean latency's variance between runs, which no single run shows."
-)
+BETWEEN = "The last column is the share of the mean latency's variance between runs, which a single run cannot show."
 
 
 @dataclass(frozen=True)
 class StepRow:
     """One row of the table; ``cells`` hold the statistics in the order of ``STATISTICS``.
 
-    A step that is not complete has its name alone.
+    A step that is not complete has only its name.
     """
 
     step: str

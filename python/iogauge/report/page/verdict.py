@@ -78,7 +78,7 @@ def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool 
         sentences.append(Sentence(sentence, evidence))
         tiles.append((name, times.partition(" ")[0], f"{latency(before.value)} → {latency(after.value)}"))
     if first_position is last_position:
-        sentences.append(Sentence("Only one step is complete: showing the effect of writes takes two."))
+        sentences.append(Sentence("Only one step is complete: the effect of writes needs at least two."))
     elif drive.taken_as_independent:
         sentence = "Steps were too short to measure how latencies cluster in time: true intervals are wider."
         sentences.append(Sentence(sentence))
@@ -87,7 +87,7 @@ def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool 
     hardest_position, hardest = measured[-1]
     unit, reached = drive.plan.axis.unit, hardest.pressure_Bps / 1e6
     requested = numbers.position(hardest_position.plan.at)
-    tiles.append(("Most writes", bandwidth(last.pressure_Bps), f"{requested} {unit} requested at most"))
+    tiles.append(("Most writes", bandwidth(last.pressure_Bps), f"highest request: {requested} {unit}"))
     if unit == "MB/s" and reached < REACHED * hardest_position.plan.at:
         sentence = f"Writes reached {figure(reached)} of the {requested} MB/s requested at the hardest step."
         sentences.append(Sentence(sentence, (_link(drive, hardest_position),)))
@@ -95,7 +95,7 @@ def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool 
 
 
 def _finding(drive: SuiteResult, text: str) -> Sentence:
-    """Return a conclusion of the suite with a link to its steps: those of the series with whose name it begins."""
+    """Return a conclusion of the suite with a link to its steps: those of the series whose name it starts with."""
     for position in drive.planned:
         if position.series and text.startswith(position.series):
             return Sentence(f"{capitalised(text)}.", ((drive.anchor(position.plan), "steps"),))

@@ -8,7 +8,7 @@ FIGURE is ``pQ`` (``p99.9``), ``mean``, ``min``, ``max``, ``stddev`` of a latenc
 A condition is checked on each reported row, or on the rows named NAME. If the condition names no direction, a latency
 is checked in each direction, and counts and rates are summed over all directions.
 
-A quantile that its sample cannot support is not compared, since the condition could be called neither met nor violated.
+A quantile that its sample cannot support is not compared: its true value may lie on either side of the threshold.
 Its ``Violation`` is marked ``unknown``. The command reports it as an error and says how much longer to run.
 
 ``cli`` decides the exit status.
@@ -64,7 +64,7 @@ _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s.]*)")
 
 @dataclass(frozen=True)
 class Violation:
-    """One row, and direction, that meets a condition to fail on, or for which nobody can say (``unknown``).
+    """One row and direction that meets a condition, or for which the condition cannot be judged (``unknown``).
 
     ``measured`` is in ns, B/s or plain numbers; None if unknown. ``message`` is the sentence for a person.
     """
@@ -112,7 +112,7 @@ class Condition:
             )
 
     def check(self, record: RunRecord) -> list[Violation]:
-        """Return the rows and directions that meet the condition, or for which it is unknown; empty if all is well.
+        """Return the rows and directions that meet the condition, or for which it is unknown; empty if there are none.
 
         A condition on writes is not checked on a row that only reads.
         """

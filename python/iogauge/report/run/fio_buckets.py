@@ -18,7 +18,7 @@ from iogauge.stats.histogram import Histogram
 BUCKETS = 29 * 64
 """Counts in one line of a histogram log."""
 HIGHEST_NS = 17_112_760_320
-"""The last of fio's bins. fio's converter to CSV never ends on a greater one."""
+"""The last of fio's bins. fio's converter to CSV does not terminate if a file has a greater one."""
 
 _LIMITS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _DEPTHS = ("1", "2", "4", "8", "16", "32", ">=64")

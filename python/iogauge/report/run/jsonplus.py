@@ -13,8 +13,8 @@ Deliberate differences from fio:
 - the key of a percentile is fio's ``%f`` unless that would be ambiguous: 99.9999999 is ``"99.9999999"``, not a second
   ``"100.000000"``;
 - bins are iogauge's buckets, which are at least eight times as fine. In ``slat_ns``, ``clat_ns`` and ``lat_ns`` the
-  bins above 17.1 s are folded into fio's last one, since fio's converter never ends on a greater one. ``max`` is never
-  folded;
+  bins above 17.1 s are folded into fio's last one, since fio's converter to CSV does not terminate if a file has a
+  greater one. ``max`` is never folded;
 - an engine that makes no submission call (SQPOLL) has a clat equal to lat, and a slat without samples.
 
 Source: the output of fio 3.33.
