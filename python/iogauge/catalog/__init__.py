@@ -160,8 +160,8 @@ def _path(reference: str, what: What | None = None) -> Path:
     if reference in names:
         return names[reference]
     near = closest(reference, names)
-    known = f"{what}s: {', '.join(shipped(what))}" if what else "iogauge model list shows what there is"
+    known = f"{what}s: {', '.join(shipped(what))}" if what else "see 'iogauge model list'"
     raise IogaugeError(
         f"there is no {what + ' ' if what else ''}model {reference!r}",
-        hint=(f"did you mean {near}? " if near else "") + f"{known}; or the path of a .toml file",
+        hint=(f"did you mean {near}? " if near else "") + f"{known}; or give the path of a .toml file",
     )

@@ -125,13 +125,13 @@ class ModelFile:
 
 def read(path: Path) -> ModelFile:
     """Read a file without applying its base. Raises IogaugeError."""
-    document = load_toml(path, missing="iogauge model list shows what there is")
+    document = load_toml(path, missing="see 'iogauge model list'")
     for key, value in document.items():
         if key not in _HEAD:
             near = closest(key, _HEAD)
             raise IogaugeError(
                 f"{path}: {key!r} is not known",
-                hint=f"did you mean {near}?" if near else f"known are: {', '.join(_HEAD)}",
+                hint=f"did you mean {near}?" if near else f"use one of: {', '.join(_HEAD)}",
             )
         if not _HEAD[key](value):
             raise IogaugeError(f"{path}: {key} is {_kind(value)}", hint="correct it in the file")

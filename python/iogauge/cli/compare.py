@@ -1,5 +1,7 @@
 """``iogauge compare``: compare saved reviews, and say what differs.
 
+Compare saved reviews step by step, and print what differs, by how much, and how sure that is.
+
 REVIEW is the directory of a saved review, or 'published'. The first review is A; every other is compared with it. If
 one review has several targets, they are compared with its first. 'published' is a built-in review: it sets every
 measured drive beside the published figures of the same loads, the nearest first. 'published:p4800x' takes only the
@@ -18,6 +20,10 @@ Only steps that both sides have are compared. In a series with increasing writes
 between two of its steps, and marked.
 
 --format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
+
+    iogauge compare optane flash
+
+    iogauge compare saved published
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """``iogauge export``: write the figures of saved reviews as tidy files, for other programs.
 
+Write the figures of saved reviews as CSV or Parquet, for other programs.
+
 --csv writes one file for each suite in the plan, named by its key (mixed.csv; mixed.t2.csv for a second target), with
 a row for each complete step. It also writes intervals.csv, with a row for each interval of time of every step. Names of
 columns end in their unit; the column unit has the unit of position. Latencies are in nanoseconds, each with the bounds
@@ -8,6 +10,8 @@ of its 95 % interval, as mean_low_ns and mean_high_ns. --parquet writes the rows
 The built-in review 'published' has no intervals of time.
 
 For histograms and questions in SQL see 'iogauge query'.
+
+    iogauge export saved --csv tables
 """
 
 from __future__ import annotations
@@ -40,7 +44,9 @@ def export(
 
     process.begin()
     if csv is None and parquet is None:
-        raise status.UsageError("say what to write", hint="--csv DIRECTORY, --parquet FILE, or both")
+        raise status.UsageError(
+            "--csv or --parquet is missing", hint="--csv DIRECTORY, --parquet FILE, or both"
+        )
     claims = claims_beside(reviews, say=streams.say)
     packed = claims.file(parquet, existing=Existing.OWN) if parquet is not None else None
     directory = claims.make_directory(csv) if csv is not None else None

@@ -1,5 +1,7 @@
 """``iogauge import``: save results of fio or DiskSpd as a review.
 
+Save results of fio or DiskSpd as a review.
+
 FILE is what fio wrote with --output-format=json or json+, with its logs in the same directory, or what DiskSpd wrote as
 XML or text. Several files become the steps of one review, in the order of the command line. If a file counts its
 latencies (fio's json+), iogauge judges them like its own; if it has only percentiles, they are kept and shown as they
@@ -10,6 +12,8 @@ review. Steps that depend on results are then written into DIRECTORY: run the sc
 without a result, and import again with the same --output, until no step is left.
 
 'list', 'show', 'compare', 'query' and 'export' read the review like any other.
+
+    iogauge import fio.json --output saved
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ directories deep.
 
 'published' is a built-in review without a directory; --published lists its drives. Name it like any other review:
 'iogauge compare REVIEW published', or 'published:p4800x' for one of its drives.
+
+    iogauge list reviews
 """
 
 from __future__ import annotations

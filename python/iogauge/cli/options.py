@@ -2,6 +2,8 @@
 
 List the job options that are supported: fio's names, the values of each, and its default. With WORDs, list only the
 options that mention one of them.
+
+    iogauge options iodepth
 """
 
 from __future__ import annotations

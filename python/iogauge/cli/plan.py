@@ -1,5 +1,7 @@
 """``iogauge plan``: what a review would do, how long it takes and how much it writes, without doing it.
 
+Show what a review would do, how long it takes and how much it writes. Nothing is measured.
+
 Without TARGET, list the suites. With TARGET, list every step in the order in which the steps run, each with its time
 and the most that it can write. The options are those of 'iogauge review'.
 
@@ -13,6 +15,10 @@ runs them all. 'iogauge import' of that directory makes a review of the results,
 depend on results; repeat both until no step is left. A target may be on another machine (a drive that is not here, and
 for DiskSpd C:\\test.dat or #1): then give --size. Steps that the other program cannot run are named and left out, and
 the exit status is 1. Nothing but these files is written.
+
+    iogauge plan /dev/nvme0n1 --suite mixed
+
+    iogauge plan /dev/nvme0n1 --as fio --output jobs
 """
 
 from __future__ import annotations

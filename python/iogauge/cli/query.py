@@ -1,5 +1,7 @@
 """``iogauge query``: ask saved reviews questions in SQL.
 
+Ask saved reviews a question in SQL.
+
 SQL is one statement in DuckDB's dialect. The view 'figures' has a row for each complete step: review, target, suite,
 series, label, position, repeat, direction, iops, rate_Bps, mean_ns, p50_ns to p99.999_ns (in double quotes), and more.
 'steps' has the plan, 'totals' and 'intervals' the measurements; DESCRIBE figures lists the columns of 'figures'.

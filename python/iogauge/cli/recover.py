@@ -1,11 +1,15 @@
 """``iogauge recover``: write the logs of a run that was killed or interrupted.
 
+Write the logs of a run that was killed or interrupted, from the file that it left.
+
 A run that logs every request writes a file iogauge-*.spill while it lasts, and makes its logs from that file at its
 end. The spill of a killed run has all requests but those of its last moments.
 
 Recover writes the logs where the run would have written them: the request log, and the jobs' logs with a line for every
 request. Then it removes the spill. A damaged spill is kept: the logs have the requests before the damage, and a warning
 says so.
+
+    iogauge recover iogauge-x1y2.spill
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """``iogauge report``: write one self-contained page of saved reviews.
 
+Write saved reviews as one page with charts, or as Markdown.
+
 REVIEW is a directory that 'iogauge review' made. Several reviews share one page: each chart has a line for each drive,
 and every drive is compared with the first, as 'iogauge compare' does. 'published' adds the published figures of the
 same loads.
@@ -12,6 +14,10 @@ page is report.html: in the review's directory for one review, in the current di
 --export also writes every chart as SVG and PNG, and its data as CSV, for scripts and papers.
 
 The report of an incomplete review has the steps that are complete.
+
+    iogauge report saved
+
+    iogauge report optane flash published --output page.html
 """
 
 from __future__ import annotations

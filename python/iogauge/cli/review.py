@@ -16,6 +16,10 @@ DIRECTORY continues with the same plan and seeds.
 
 Each --fail-if condition, for instance 'read.p99.9 > 1ms', is checked on every step. The exit status is 3 if a
 condition holds on any step, and 1 if it cannot be judged.
+
+    iogauge review /dev/nvme0n1 --suite mixed --destroy SERIAL
+
+    iogauge review model:p4800x
 """
 
 from __future__ import annotations

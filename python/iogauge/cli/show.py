@@ -6,6 +6,8 @@ An incomplete review is shown with the steps that are complete.
 
 'published' is a built-in review with the figures that others published for their drives; 'published:p4800x' shows only
 the drives that are named.
+
+    iogauge show saved --suite mixed
 """
 
 from __future__ import annotations

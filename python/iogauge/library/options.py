@@ -177,7 +177,7 @@ def usual_targets(suites: Sequence[Suite]) -> list[str]:
     targets = list(dict.fromkeys(target for suite in suites for target in suite.targets))
     if not targets:
         raise UsageError(
-            "name a TARGET, or a review to go on with",
+            "name a TARGET, or a review to continue",
             hint=f"{call('review', '/dev/nvme0n1')}, or {option('resume', 'DIRECTORY')}",
         )
     return targets

@@ -45,6 +45,14 @@ _HINTS = {
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.EIO: "choose another disk: that one reports an I/O error",
 }
+_READ_HINTS = {
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "check the path: a part of it is a file",
+    errno.EISDIR: "name a file: that is a directory",
+    errno.EACCES: "change the permissions, or run it as a user who may read it",
+    errno.EPERM: "change the permissions, or run it as a user who may read it",
+    errno.EIO: "restore it from a copy: the disk reports an I/O error",
+}
 
 
 def goes_on() -> str:
@@ -64,7 +72,8 @@ def explained(doing: str, path: Path, *, then: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        hint = _HINTS.get(error.errno or 0, "remove the cause, or choose another place")
+        hints = _READ_HINTS if doing == "read" else _HINTS
+        hint = hints.get(error.errno or 0, "remove the cause, or choose another place")
         raise IogaugeError(
             f"{path}: cannot {doing}: {reason}", hint=f"{hint}; {then}" if then else hint
         ) from error

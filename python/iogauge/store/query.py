@@ -103,7 +103,7 @@ def query(
                 statement.type != duckdb.StatementType.SELECT
                 for statement in connection.extract_statements(sql)
             ):
-                raise duckdb.PermissionException("a query asks, and changes nothing")
+                raise duckdb.PermissionException("a query may only read")
             table = _answer(connection, sql)
         except duckdb.PermissionException as error:
             raise IogaugeError(

@@ -72,7 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("compare", "directory", "missing"), 1, "no manifest.json here"),
         (("query", "select 1", "directory"), 1, "no manifest.json here"),
         (("export", "directory", "--csv=out"), 1, "no manifest.json here"),
-        (("import", "empty", "--output=out"), 1, "empty: is no result of fio or DiskSpd"),
+        (("import", "empty", "--output=out"), 1, "empty: is not a result of fio or DiskSpd"),
         (("import", "good.fio"), 2, "missing option '--output'"),
         (("plan", "directory"), 1, "it is a directory"),
         (("plan", "x", "--size=0"), 2, "--size 0: must be at least 1"),

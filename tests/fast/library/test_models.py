@@ -103,7 +103,7 @@ def test_what_cannot_be_fitted_is_refused(reviewed: Path) -> None:
         iogauge.fit_twin(review, "ram", "kept.toml")
     with pytest.raises(iogauge.IogaugeError, match="no number in it is fitted"):
         iogauge.fit_twin(review, "ram", "twin.toml")
-    with pytest.raises(iogauge.UsageError, match="ram: is not fitted to anything published"):
+    with pytest.raises(iogauge.UsageError, match="ram: no published figure is of this model"):
         iogauge.fit_published("models", "ram")
     assert [path.name for path in Path().iterdir()] == ["kept.toml"]
 

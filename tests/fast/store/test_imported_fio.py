@@ -268,7 +268,7 @@ def test_no_file_and_no_result(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path):
         with pytest.raises(IogaugeError, match=r"missing: No such file|is not a file"):
             read_foreign(path)
-    with pytest.raises(IogaugeError, match="is no result of fio or DiskSpd") as caught:
+    with pytest.raises(IogaugeError, match="is not a result of fio or DiskSpd") as caught:
         read_foreign(written(tmp_path, '{"something": 1}'))
     assert "json+" in str(caught.value.hint)
     with pytest.raises(IogaugeError):

@@ -184,7 +184,7 @@ def test_an_error_says_why_a_file_is_not_a_suite(text: str, message: str) -> Non
         (PLAN.replace("name =", "nmae ="), "did you mean name?"),
         (PLAN.replace("options =", "option ="), "did you mean options?"),
         ('axis = { name = "x", units = "s" }\n' + PLAN, "did you mean unit?"),
-        (PLAN.replace("at = 1", "at = 1\ncolour = 3"), "known are: at, label, "),
+        (PLAN.replace("at = 1", "at = 1\ncolour = 3"), "use one of: at, label, "),
         ('reader = "job"\n' + PLAN, "did you mean measured_job?"),
         ('pressure = "writer"\n' + PLAN, "did you mean load_jobs?"),
     ],

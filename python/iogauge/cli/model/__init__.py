@@ -1,5 +1,7 @@
 """``iogauge model``: drive and machine models.
 
+List, show, fit, compare and serve drive and machine models.
+
 A drive model is a target like a drive: model:NAME, or model:NAME@MACHINE with another machine in front of it. It runs
 in virtual time, needs no hardware, and the same seed repeats the run. NAME is a name that 'iogauge model list' shows,
 or the path of a TOML file.

@@ -1,5 +1,7 @@
 """``iogauge model compare``: published figures beside what the models show.
 
+Compare the drive models with the published figures of their drives.
+
 For every published figure of a modelled drive, print what its model shows, the error, and how the figure was used.
 fitted: the model was fitted to it. predicted: a fifth of every drive's figures is kept out of the fit. stated: a
 parameter of the model states it outright. A star marks an error above its limit; a bound either holds or does not. Your
@@ -9,6 +11,8 @@ own file replaces the shipped drive of the same name. It takes some minutes.
 maker's figures in order, for instance, on a filled drive. Any other state holds for all figures.
 
 Exit status: 0 all within their limits; 3 some are not.
+
+    iogauge model compare p4800x
 """
 
 from __future__ import annotations

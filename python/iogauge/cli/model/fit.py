@@ -1,5 +1,7 @@
 """``iogauge model fit``: models fitted to published figures, or a twin of your own drive.
 
+Fit a model of your own drive to a review, or the shipped models to published figures.
+
 With --review, fit a drive model to a saved review of a real drive. The fit starts from a model of its kind (--from),
 runs every step of the review on it, and moves its fitted numbers until it behaves as the drive did. The result is a
 TOML file and a target: model:./mine.toml.
@@ -9,6 +11,8 @@ are written to DIRECTORY/drives and DIRECTORY/machines, as iogauge ships them.
 
 Every number comes with its interval; a number that the figures hardly identify is marked. The same command gives the
 same numbers.
+
+    iogauge model fit --review saved --from p4800x --output mine.toml
 """
 
 from __future__ import annotations
@@ -46,7 +50,8 @@ def fit(
     """Fit, and print the fitted numbers."""
     if (review is None) == (not published):
         raise status.UsageError(
-            "fit to what?", hint="--review DIRECTORY --from MODEL for a drive of your own, or --published"
+            "name one of --review and --published",
+            hint="--review DIRECTORY --from MODEL for a drive of your own, or --published",
         )
     if output is None:
         raise status.UsageError("--output is missing", hint="name what to write: mine.toml, or a directory")

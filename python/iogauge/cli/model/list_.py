@@ -2,6 +2,8 @@
 
 List the drives and machines that come with iogauge. 'behind' is the machine in front of the drive, unless a target
 names another: model:DRIVE@MACHINE. 'also' are other names of the same model.
+
+    iogauge model list
 """
 
 from __future__ import annotations

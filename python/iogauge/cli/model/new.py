@@ -4,6 +4,8 @@ Write a TOML file with every number of a model. The file needs no other file and
 differs in your drive or machine. Sources stay with the numbers. An existing file is not overwritten.
 
 Without --output the file is written to the current directory, under the model's name.
+
+    iogauge model new --from p4800x --output mine.toml
 """
 
 from __future__ import annotations

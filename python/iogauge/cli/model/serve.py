@@ -9,6 +9,8 @@ the model down: divide the times that a program measures by it. iogauge first me
 If that is over 20 %, it refuses to serve, and names the dilation that would do.
 
 Exit status: 0 served until it was ended; 1 error; 2 wrong usage.
+
+    iogauge model serve p4800x --size=1g --socket=served --dilate=1000
 """
 
 from __future__ import annotations

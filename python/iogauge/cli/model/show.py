@@ -6,6 +6,8 @@ is plausible. MODEL is a name, the path of a TOML file, or both parts of a targe
 
 The digest identifies all parameters: those of a drive and the machine in front of it, as in results, or those of a
 machine alone.
+
+    iogauge model show p4800x
 """
 
 from __future__ import annotations

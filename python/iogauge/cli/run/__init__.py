@@ -9,6 +9,8 @@ tables.
 
 Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition holds;
 130 interrupted (143 by SIGTERM), after printing the results so far.
+
+    iogauge run --name=x --filename=test.bin --size=1g --rw=randread --bs=4k --direct=1 --runtime=10 --time_based
 """
 
 from __future__ import annotations

@@ -179,8 +179,8 @@ def fitting(output: Path, names: Sequence[str], *, on_progress: OnProgress) -> I
     every = stages()
     if unknown := set(names) - {stage.name for stage in every}:
         raise UsageError(
-            f"{sorted(unknown)[0]}: is not fitted to anything published",
-            hint=f"these are: {', '.join(dict.fromkeys(stage.name for stage in every))}",
+            f"{sorted(unknown)[0]}: no published figure is of this model",
+            hint=f"use one of: {', '.join(dict.fromkeys(stage.name for stage in every))}",
         )
     wanted = [stage for stage in every if not names or stage.name in names]
     claims = Claims(say=_message(on_progress))

@@ -163,7 +163,7 @@ def prepared(
 
     if (socket is None) == (tcp is None):
         raise UsageError(
-            "say where to listen, in one place",
+            "name one place to listen at",
             hint=f"{option('socket', 'PATH')}, or {option('tcp', '127.0.0.1:10809')}",
         )
     if store is not None and memory is not None:

@@ -46,6 +46,6 @@ def read_foreign(path: Path) -> tuple[ImportedStep, ...]:
             hint="run it: diskspd -Xprofile.xml -Rxml > result.xml",
         )
     raise IogaugeError(
-        f"{path}: is no result of fio or DiskSpd that iogauge knows",
+        f"{path}: is not a result of fio or DiskSpd in a format that iogauge reads",
         hint="fio: --output-format=json+; DiskSpd: -Rxml, or its text",
     )

@@ -59,7 +59,7 @@ def explained(errors: Sequence[ErrorDetails], keys: Mapping[str, Sequence[str]])
 def _unknown(key: str, where: str, table: str, keys: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     known = keys.get(table, ())
     near = (None if table else _RENAMED.get(key)) or closest(key, known)
-    hint = f"did you mean {_name(near, top=not table)}?" if near else f"known are: {', '.join(known)}"
+    hint = f"did you mean {_name(near, top=not table)}?" if near else f"use one of: {', '.join(known)}"
     return f"{where}{shown(key)!r} is not known", hint
 
 

@@ -66,13 +66,13 @@ def test_a_twin_is_found_and_is_a_target(review: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ([], 2, "fit to what?"),
+        ([], 2, "name one of --review and --published"),
         (["--published"], 2, "--output is missing"),
-        (["--review=r", "--published", "-o", "x.toml"], 2, "fit to what?"),
+        (["--review=r", "--published", "-o", "x.toml"], 2, "name one of --review and --published"),
         (["--review=r", "-o", "x.toml"], 2, "a twin begins with one model"),
         (["--review=nothing", "--from=ram", "-o", "x.toml"], 1, "no manifest.json"),
         (["--published", "--from=ram", "-o", "x"], 2, "belong to --review"),
-        (["--published", "ram", "-o", "x"], 2, "is not fitted to anything published"),
+        (["--published", "ram", "-o", "x"], 2, "no published figure is of this model"),
         (["--published", "p3700-800g", "-o", "taken"], 1, "taken"),
     ],
 )
