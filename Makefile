@@ -1,5 +1,5 @@
 # The one door to the project: everything is installed, from locked versions, into .venv of this checkout.
-# Needs Python 3.11+, cargo and make. Nothing needs root but test-system and the zram part of bench.
+# Needs Python 3.11+, cargo and make. Nothing needs root but test-system, test-vm and the zram part of bench.
 
 UV_VERSION := 0.13.8
 UV_MINIMUM := 0.9.0
@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
 SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-all test-timed test-system fuzz demo docs bench clean
+.PHONY: help setup check test test-all test-timed test-system vm-image test-vm fuzz demo docs bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make check        formatting, lints, types, order of dependence"
 	@echo "make test-timed   TIMES over (20): tests that read a clock or start processes and threads; for a busy machine"
 	@echo "make test-system  as root: real block devices, fio cross-checks"
+	@echo "make test-vm      as root: a guest in QEMU with NVMe drives (minutes; downloads Debian once)"
 	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
 	@echo "make docs         the documents as a searchable site, in site/"
 	@echo "make bench        side by side with fio; as root also on zram"
@@ -77,6 +78,19 @@ test-system: setup
 	@$(PYTEST) --dist loadfile -m "not alone" tests/system
 	@$(BIN)/python -m pytest -m alone tests/system
 
+VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4
+
+# The guest's kernel and root disk, in .vm: Debian's packages are downloaded once, iogauge is put in each time.
+vm-image: setup
+	@[ "$$(id -u)" = 0 ] || { echo "make vm-image needs root: it makes a Debian system" >&2; exit 1; }
+	@missing=; for tool in $(VM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	[ -z "$$missing" ] || { echo "make vm-image lacks:$$missing" >&2; \
+	echo "hint: on Debian, apt-get install qemu-system-x86 mmdebstrap e2fsprogs" >&2; exit 1; }
+	@sh tests/vm/image.sh "$(UV)" .vm
+
+test-vm: vm-image
+	@$(BIN)/python -m pytest tests/vm
+
 # Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
 fuzz: setup
 	@$(UV) sync --locked --quiet --group fuzz
@@ -102,4 +116,4 @@ bench: setup
 	@$(BIN)/python -m bench
 
 clean:
-	rm -rf target .venv .tools demo site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so
+	rm -rf target .venv .tools .vm demo site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so
