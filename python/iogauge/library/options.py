@@ -126,13 +126,13 @@ def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
     return tuple(words)
 
 
-def as_list(targets: Sequence[StrPath] | StrPath) -> list[str]:
-    """Return targets or suites as a list of text; a single one need not be in a list.
+def as_list(texts: Sequence[StrPath] | StrPath) -> list[str]:
+    """Return targets, names or conditions as a list of text; a single one need not be in a list.
 
     >>> as_list("model:p4800x"), as_list(Path("/dev/null")), as_list(["a", "b"])
     (['model:p4800x'], ['/dev/null'], ['a', 'b'])
     """
-    return [fspath(targets)] if isinstance(targets, str | PathLike) else [fspath(path) for path in targets]
+    return [fspath(texts)] if isinstance(texts, str | PathLike) else [fspath(text) for text in texts]
 
 
 def anchored(targets: Sequence[str]) -> list[str]:

@@ -35,8 +35,8 @@ def review(
     *,
     output: StrPath | None = None,
     resume: StrPath | None = None,
-    destroy: Sequence[str] = (),
-    fail_if: Sequence[str] = (),
+    destroy: Sequence[str] | str = (),
+    fail_if: Sequence[str] | str = (),
     on_plan: Callable[[Manifest], None] = lambda _: None,
     on_progress: OnProgress = lambda _: None,
     **options: Unpack[ReviewOptions],
@@ -62,7 +62,8 @@ def review(
         ConditionError: a condition of ``fail_if`` holds, or cannot be judged.
         Interrupted: Ctrl-C, a KeyboardInterrupt; complete steps are saved.
     """
-    checked = conditions.parsed(fail_if)
+    checked = conditions.parsed(review_options.as_list(fail_if))
+    destroy = review_options.as_list(destroy)
     reporter = Reporter(on_progress)
     if resume is not None:
         refuse_beside_resume(

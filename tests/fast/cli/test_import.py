@@ -202,7 +202,7 @@ def test_what_is_no_result_is_refused_and_nothing_saved(
 ) -> None:
     (tmp_path / "text").write_text("nothing of theirs")
     assert main(["import", str(tmp_path / "text"), f"--output={tmp_path}/saved"]) == 1
-    assert "no result of fio or DiskSpd" in capsys.readouterr().err
+    assert "not a result of fio or DiskSpd" in capsys.readouterr().err
     assert not (tmp_path / "saved").exists()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()

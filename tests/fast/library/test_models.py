@@ -124,7 +124,7 @@ def test_a_model_is_served_until_the_block_ends() -> None:
     ("arguments", "words"),
     [
         ({}, "socket='PATH', or tcp='127.0.0.1:10809'"),
-        ({"socket": "x", "tcp": "127.0.0.1:0"}, "in one place"),
+        ({"socket": "x", "tcp": "127.0.0.1:0"}, "one place to listen at"),
         ({"socket": "x", "dilate": 0}, "dilate 0: must be from 1"),
         ({"socket": "x", "seed": -1}, "seed -1: must be at least 0"),
         ({"socket": "x", "size": "much"}, "size much"),

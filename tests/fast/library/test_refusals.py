@@ -56,3 +56,12 @@ def test_the_command_line_names_its_options(precious: Path, capsys: pytest.Captu
     )
     # Afterwards the process is the library's again.
     assert "destroy=[" in refused(iogauge.run, WRITE, target=precious)
+
+
+def test_a_single_name_need_not_be_in_a_list(tmp_path: Path) -> None:
+    drive = tmp_path / "drive.bin"
+    drive.write_bytes(bytes(1 << 20))
+    jobs = ["--name=x", f"--filename={drive}", "--rw=write", "--bs=4k", "--size=1m", "--number_ios=4"]
+    with pytest.raises(iogauge.IogaugeError, match="exists"):
+        iogauge.run(jobs, destroy="x", ceiling=False)
+    assert iogauge.run(jobs, destroy=str(drive), section="x", fail_if="write.max > 1s", ceiling=False)

@@ -81,7 +81,7 @@ def test_a_plan_does_not_replace_a_target(jobs: Path, tmp_path: Path) -> None:
     ("before", "after", "message"),
     [
         (r"\}\s*$", "", "is not valid JSON"),
-        (r"(?s).*", "nothing", "no result of fio or DiskSpd"),
+        (r"(?s).*", "nothing", "not a result of fio or DiskSpd"),
         ('"rw": "randrw"', '"rw": "randread"', "it ran with another rw"),
         ('"size": "16m"', '"size": "8m"', "it ran with another size"),
         ('"direct": "1"', '"direct": "0"', "it ran with another direct"),

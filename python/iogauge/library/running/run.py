@@ -10,7 +10,7 @@ from typing import Literal
 from iogauge import workload
 from iogauge.errors import UsageError
 from iogauge.library.errors import ConditionError, Interrupted, RunError
-from iogauge.library.options import StrPath
+from iogauge.library.options import StrPath, as_list
 from iogauge.library.progress import OnProgress, RunReporter
 from iogauge.library.quantities import time_ns
 from iogauge.library.running import measurement
@@ -24,16 +24,16 @@ def run(
     *,
     diskspd: str | None = None,
     target: StrPath | None = None,
-    section: Sequence[str] = (),
+    section: Sequence[str] | str = (),
     seed: int | None = None,
-    destroy: Sequence[str] = (),
+    destroy: Sequence[str] | str = (),
     readonly: bool = False,
     interval: float | str | None = None,
     give_up: float | str = "120s",
     ceiling: bool = True,
     request_log: StrPath | None = None,
     log_overflow: Literal["wait", "drop"] = "wait",
-    fail_if: Sequence[str] = (),
+    fail_if: Sequence[str] | str = (),
     on_progress: OnProgress = lambda _: None,
 ) -> RunResult:
     """Run jobs once, and return what was measured. Every interval is kept in memory, a few kB a second and job.
@@ -75,7 +75,8 @@ def run(
     from iogauge.execution.readonly import refuse_writes
     from iogauge.report.run.fail_if import parse
 
-    conditions = [parse(text) for text in fail_if]
+    conditions = [parse(text) for text in as_list(fail_if)]
+    section = as_list(section)
     reporter = RunReporter(on_progress)
     if diskspd is None:
         job_file = _job_file(jobs, section)
@@ -94,7 +95,7 @@ def run(
         files=() if diskspd is not None else _files(jobs),
         interval_ns=measurement.interval_ns(job_file, interval, name="interval"),
         give_up_ns=time_ns(give_up, name="give_up"),
-        destroy=tuple(destroy),
+        destroy=tuple(as_list(destroy)),
         seed=seed,
         request_log=None if request_log is None else Path(request_log),
         log_drops=measurement.log_drops(log_overflow),
