@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, get_args
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 StrPath: TypeAlias = str | PathLike[str]
 MOST_REPEATS = 1000
+MOST_SEED = 2**64 - 1
 
 
 class ReviewOptions(TypedDict, total=False):
@@ -78,12 +79,9 @@ def new_review(
 
     require_choice("pace", pace, get_args(schema.Pace))
     require_choice("state", state, get_args(schema.State))
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise UsageError(
-            f"{option('repeats')} {repeats}: must be from 1 to {MOST_REPEATS}", hint="leave it out for 1"
-        )
-    if seed is not None and seed < 0:
-        raise UsageError(f"{option('seed')} {seed}: must be at least 0", hint="leave it out for a random one")
+    require_whole("repeats", repeats, least=1, most=MOST_REPEATS)
+    if seed is not None:
+        require_whole("seed", seed, least=0, most=MOST_SEED)
     named = suites_named(as_list(suites))
     limit_bytes = None if size is None else quantities.size_bytes(size, name="size")
     runtime_ns = None if runtime is None else quantities.time_ns(runtime, name="runtime")
@@ -126,7 +124,16 @@ def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
     return tuple(words)
 
 
-def as_list(texts: Sequence[StrPath] | StrPath) -> list[str]:
+def require_whole(name: str, value: object, *, least: int, most: int) -> None:
+    """Raise UsageError unless the value of an option is a whole number from ``least`` to ``most``."""
+    if not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(
+            f"{option(name)} {value}: must be a whole number from {least} to {most}",
+            hint="leave it out, or change it",
+        )
+
+
+def as_list(texts: Iterable[StrPath] | StrPath) -> list[str]:
     """Return targets, names or conditions as a list of text; a single one need not be in a list.
 
     >>> as_list("model:p4800x"), as_list(Path("/dev/null")), as_list(["a", "b"])

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
+from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, Kind, ReportedLatency, RowResult, RunRecord
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.moments import Moment, moments, rate_estimate
@@ -95,7 +96,12 @@ class StepFigures:
         return {}
 
     def quantile(self, q: float) -> Estimate | None:
-        """Return the ``q``-quantile of the latency, 0 < q < 1; ``None`` where the measured job completed nothing."""
+        """Return the ``q``-quantile of the latency, 0 < q < 1; ``None`` where the measured job completed nothing.
+
+        Raises IogaugeError for another ``q``.
+        """
+        if not 0 < q < 1:
+            raise IogaugeError(f"quantile {q:g}: must be above 0 and below 1", hint="for p99.9 write 0.999")
         if q not in self._quantiles:
             self._quantiles[q] = self.latencies.quantile(q)
         return self._quantiles[q]

@@ -65,3 +65,24 @@ def test_a_single_name_need_not_be_in_a_list(tmp_path: Path) -> None:
     with pytest.raises(iogauge.IogaugeError, match="exists"):
         iogauge.run(jobs, destroy="x", ceiling=False)
     assert iogauge.run(jobs, destroy=str(drive), section="x", fail_if="write.max > 1s", ceiling=False)
+
+
+def test_names_of_suites_and_quantiles_are_checked(tmp_path: Path) -> None:
+    saved = iogauge.review(
+        "model:p4800x", suites="queue-depth", runtime="100ms", output=tmp_path / "saved", seed=1
+    )
+    assert [suite.plan.suite for suite in iogauge.open_review(saved, suites="queue-depth")] == ["queue-depth"]
+    position = saved.suite("queue-depth").positions[0]
+    for q in (0, 1, 99, -1):
+        with pytest.raises(iogauge.IogaugeError, match="must be above 0 and below 1"):
+            position.figures.quantile(q)
+    for seed in (-1, 1.5, 2**64):
+        with pytest.raises(iogauge.UsageError, match=r"seed .*: must be a whole number"):
+            iogauge.run(WRITE, target="model:p4800x", seed=seed)
+    comparison = iogauge.compare(saved, "published", suites="queue-depth")
+    assert comparison.findings
+    assert set(comparison.findings) <= {
+        finding for entry in comparison.to_dict() for finding in entry["findings"]
+    }
+    table = comparison.to_arrow()
+    assert table.num_rows == sum(len(entry["figures"]) for entry in comparison.to_dict()) > 0

@@ -94,8 +94,8 @@ def test_a_condition_that_holds_is_an_error_after_all_is_saved(tmp_path: Path) -
     [
         ({"pace": "slow"}, "pace 'slow': there is none of this name"),
         ({"state": "old"}, "state 'old': there is none of this name"),
-        ({"repeats": 0}, "repeats 0: must be from 1 to 1000"),
-        ({"seed": -1}, "seed -1: must be at least 0"),
+        ({"repeats": 0}, "repeats 0: must be a whole number from 1 to 1000"),
+        ({"seed": -1}, "seed -1: must be a whole number from 0"),
         ({"size": "x"}, "size x: "),
         ({"runtime": "1 s"}, "runtime 1 s: is not a time"),
         ({"runtime": 0}, "runtime 0: must be longer than 0"),

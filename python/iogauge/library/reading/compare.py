@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.library.options import StrPath
+from iogauge.library.options import StrPath, as_list
 from iogauge.library.progress import OnProgress
 from iogauge.library.reading.report import (
     MARGIN,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from iogauge.store.outputs import Output
 
 
-def compare(*reviews: StrPath, suites: Sequence[str] = (), margin: float | str = MARGIN) -> Comparison:
+def compare(*reviews: StrPath, suites: Sequence[str] | str = (), margin: float | str = MARGIN) -> Comparison:
     """Compare saved reviews step by step, all with the first; a review of several targets compares these.
 
     Args:
@@ -42,7 +42,7 @@ def compare(*reviews: StrPath, suites: Sequence[str] = (), margin: float | str =
     """
     from iogauge.comparison.sides import compare_named
 
-    names = names_of(reviews)
+    names, suites = names_of(reviews), as_list(suites)
     share = fraction(margin, name="margin")
     return Comparison(names, compare_named(names, suites=suites, margin=share), suites=suites, margin=share)
 
@@ -62,10 +62,13 @@ class Comparison(Tabular):
 
     @cached_property
     def findings(self) -> tuple[str, ...]:
-        """The differences and the likenesses, a sentence each, suite by suite."""
+        """Sentences: what differs and what is alike, suite by suite, then the nearest published drives."""
         from iogauge.comparison.findings import findings
+        from iogauge.comparison.versus_published import nearest
 
-        return tuple(finding for suite in self.differences.suites for finding in findings(suite))
+        pairs = (finding for suite in self.differences.suites for finding in findings(suite))
+        published = (finding for drive in self.differences.versus_published for finding in nearest(drive))
+        return (*pairs, *published)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return all that was compared as data that JSON can hold: an entry for each pair of drives and suite."""
@@ -77,7 +80,8 @@ class Comparison(Tabular):
         """Return a row for each figure of each pair of drives, as an Arrow table.
 
         ``value_a`` and ``value_b`` are in the unit that ends ``metric``; ``ratio`` is of B to A, with its 95 %
-        interval. A figure that was not tested has no ``verdict``.
+        interval. A figure that was not tested has no ``verdict``. In a comparison with published figures, ``a`` is the
+        published drive, ``label`` the load, and ``suite``, ``series``, ``position`` and ``unit`` are null.
         """
         import pyarrow as pa
 
@@ -103,6 +107,22 @@ class Comparison(Tabular):
             }
             for suite in self.differences.suites
             for figure in suite.figures
+        ]
+        rows += [
+            {
+                "a": match.published.drive,
+                "b": drive.name,
+                "label": match.load,
+                "metric": match.metric,
+                "value_a": match.published.value,
+                "value_b": match.measured,
+                "ratio": match.ratio.value,
+                "ratio_low": match.ratio.low,
+                "ratio_high": match.ratio.high,
+                "supported": match.supported,
+            }
+            for drive in self.differences.versus_published
+            for match in drive.matches
         ]
         return pa.Table.from_pylist(rows, schema=_schema())
 

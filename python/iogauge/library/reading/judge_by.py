@@ -10,18 +10,18 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.library.options import StrPath
+from iogauge.library.options import StrPath, as_list
 from iogauge.results.review import Conclude
 from iogauge.text.option import option
 
 
-def absolute(files: Collection[StrPath]) -> frozenset[str]:
+def absolute(files: Collection[StrPath] | StrPath) -> frozenset[str]:
     """Return absolute paths, as a review names files. Raises IogaugeError for a missing file.
 
     >>> absolute([Path(__file__)]) == {__file__}, absolute(())
     (True, frozenset())
     """
-    paths = [Path(file) for file in files]
+    paths = list(map(Path, as_list(files)))
     for path in paths:
         if not path.is_file():
             raise IogaugeError(f"{option('judge_by')} {path}: there is no such file", hint="check the path")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from iogauge.errors import UsageError
-from iogauge.library.options import StrPath
+from iogauge.library.options import StrPath, as_list
 from iogauge.library.progress import OnProgress, Progress
 from iogauge.library.reading.judge_by import absolute, conclude_with
 from iogauge.text.option import option
@@ -29,9 +29,9 @@ def write_report(
     *,
     format: Format = "html",  # noqa: A002 (the command's own word)
     export: StrPath | None = None,
-    suites: Sequence[str] = (),
+    suites: Sequence[str] | str = (),
     margin: float | str = MARGIN,
-    judge_by: Collection[StrPath] = (),
+    judge_by: Collection[StrPath] | StrPath = (),
     on_progress: OnProgress = lambda _: None,
 ) -> list[Path]:
     """Write a report of saved reviews, which compares all drives with the first; return the files written.
@@ -60,9 +60,9 @@ def write_report(
     page = claim_page(claims, names, None if output is None else Path(output), format=format)
     report = read_report(
         names,
-        suites=suites,
+        suites=as_list(suites),
         margin=fraction(margin, name="margin"),
-        judge_by=judge_by,
+        judge_by=as_list(judge_by),
         on_progress=on_progress,
     )
     pictures = {} if export is None else claim_charts(report.charts, Path(export), claims)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.notebook import folded_warnings
-from iogauge.library.options import StrPath
+from iogauge.library.options import StrPath, as_list
 from iogauge.library.reading.chart import Chart
 from iogauge.library.reading.judge_by import absolute
 from iogauge.library.running.result import RunResult
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def open_review(
     directory: StrPath,
     *,
-    suites: Sequence[str] = (),
-    judge_by: Collection[StrPath] = (),
+    suites: Sequence[str] | str = (),
+    judge_by: Collection[StrPath] | StrPath = (),
     on_message: Callable[[str], None] = lambda _: None,
 ) -> Review:
     """Open a saved review. Nothing is measured; figures are computed when they are read.
@@ -58,7 +58,7 @@ def open_review(
             f"{call('compare', 'REVIEW', fspath(directory))} sets them beside those of a review",
         )
     saved = Stored.open(Path(directory))
-    return Review(saved, suites=suites, trusted=absolute(judge_by), on_message=on_message)
+    return Review(saved, suites=as_list(suites), trusted=absolute(judge_by), on_message=on_message)
 
 
 class Review(Tabular):

@@ -10,7 +10,7 @@ from typing import Literal
 from iogauge import workload
 from iogauge.errors import UsageError
 from iogauge.library.errors import ConditionError, Interrupted, RunError
-from iogauge.library.options import StrPath, as_list
+from iogauge.library.options import MOST_SEED, StrPath, as_list, require_whole
 from iogauge.library.progress import OnProgress, RunReporter
 from iogauge.library.quantities import time_ns
 from iogauge.library.running import measurement
@@ -77,6 +77,8 @@ def run(
 
     conditions = [parse(text) for text in as_list(fail_if)]
     section = as_list(section)
+    if seed is not None:
+        require_whole("seed", seed, least=0, most=MOST_SEED)
     reporter = RunReporter(on_progress)
     if diskspd is None:
         job_file = _job_file(jobs, section)
