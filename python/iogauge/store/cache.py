@@ -41,7 +41,8 @@ def _read(path: Path) -> str:
     checksum, _, text = path.read_bytes().decode().partition("\n")
     if checksum != _digest(text):
         raise ValueError(f"{path} is damaged")
-    os.utime(path)
+    with contextlib.suppress(OSError):  # A cache that can only be read is still useful.
+        os.utime(path)
     return text
 
 

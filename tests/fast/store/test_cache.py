@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -51,6 +52,17 @@ def test_a_cache_that_cannot_be_written_costs_time_only(directory: Path) -> None
     cache.cached("a", make)
     assert cache.cached("a", make) == "µ\r\nsecond line"
     assert make.calls == 2
+
+
+def test_a_cache_that_can_only_be_read_is_read(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    make = Maker()
+    cache.cached("a", make)
+    monkeypatch.setattr(os, "utime", refused)
+    assert cache.cached("a", make) == "µ\r\nsecond line"
+    assert make.calls == 1
 
 
 def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
