@@ -8,7 +8,7 @@ drives: a target such as ``model:p4800x`` needs no hardware.
 >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
 >>> result = iogauge.run(job, target="model:p4800x", seed=1)
 >>> p999 = result["reads"].read.lat.quantile(0.999)
->>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported
+>>> p999.low <= p999.value <= p999.high, p999.supported
 (True, True)
 
 >>> plan = iogauge.plan("model:p4800x", suites=["mixed"], runtime="1s", seed=1)

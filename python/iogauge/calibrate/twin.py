@@ -57,7 +57,7 @@ _EXPECTED: Mapping[str, float] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class FittedFigure:
     """One figure of a review, and the twin's."""
 
     step: str
@@ -90,7 +90,7 @@ class Twin:
     model: catalog.ModelFile
     """The model that the fit started from, with the review's capacity; ``write.with_fit`` puts the numbers in."""
     fitted: Fitted
-    figures: tuple[Figure, ...]
+    figures: tuple[FittedFigure, ...]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def fit_twin(
         )
     base = begin_with.parameters | {"capacity_bytes": _capacity(review, begin_with)}
 
-    def shown(values: Mapping[str, float]) -> list[Figure]:
+    def shown(values: Mapping[str, float]) -> list[FittedFigure]:
         parameters = copy.deepcopy(base)
         for place, value in values.items():
             put(parameters, place, value)
@@ -200,12 +200,12 @@ def figures_of(row: RowResult) -> Iterator[tuple[Direction, str, float]]:
 
 def _compared(
     steps: list[_Step], parameters: Mapping[str, Any], machine: Mapping[str, Any], interrupts: Interrupts
-) -> Iterator[Figure]:
+) -> Iterator[FittedFigure]:
     for step in steps:
         result = simulate(step.jobs, {_TARGET: parameters}, machine, seed=SEED, interrupts=interrupts)
         seen = _seen(result)
         for (job, direction, what), measured in step.seen.items():
-            yield Figure(
+            yield FittedFigure(
                 step=step.id,
                 job=job,
                 direction=direction,

@@ -25,7 +25,7 @@ from iogauge.comparison.wording import (
     times_text,
     where_text,
 )
-from iogauge.results.figure import IOPS, MEAN, metric_text, quantile_metric
+from iogauge.results.figures import IOPS, MEAN, metric_text, quantile_metric
 from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
 from iogauge.text import numbers
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from iogauge.results.figure import IOPS, MEAN, RATE, Figure, quantile_metric
+from iogauge.results.figures import IOPS, MEAN, RATE, PositionFigure, quantile_metric
 from iogauge.results.position import PositionKey
 
 METRICS = (IOPS, MEAN, *map(quantile_metric, (0.5, 0.99, 0.999)))
@@ -29,7 +29,7 @@ OVERALL = (IOPS, MEAN, quantile_metric(0.99))
 """The metrics by which a series is compared over its steps."""
 ALL_STEPS = "all steps"
 
-Repeats = dict[int, Figure]
+Repeats = dict[int, PositionFigure]
 """One figure of one side, by repeat."""
 Figures = dict[tuple[PositionKey, str], Repeats]
 """The figures of one side, by position and metric."""
@@ -51,7 +51,7 @@ class Match:
     """For a mean over a series: the number of its steps in the mean, and of all its steps."""
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[PositionFigure, ...]:
         """The figures of both sides."""
         return (*self.before.values(), *self.after.values())
 
@@ -66,7 +66,7 @@ class Match:
         return all(figure.supported for figure in self.figures)
 
 
-def figures_by_position(rows: Iterable[Figure], suite: str) -> Figures:
+def figures_by_position(rows: Iterable[PositionFigure], suite: str) -> Figures:
     """Return the figures of a suite by position, metric and repeat."""
     figures: Figures = {}
     for row in rows:
@@ -131,7 +131,9 @@ def _interpolated(figures: Figures, position: PositionKey, metric: str) -> Repea
     return {}
 
 
-def _between(low: Figure, high: Figure, position: PositionKey, share: float) -> Figure:
+def _between(
+    low: PositionFigure, high: PositionFigure, position: PositionKey, share: float
+) -> PositionFigure:
     def logarithmic(first: float | None, second: float | None) -> float | None:
         if not first or not second:
             return None

@@ -35,7 +35,7 @@ from iogauge.comparison.matching import (
     series_means,
     unmatched,
 )
-from iogauge.results.figure import IOPS, RATE, Figure
+from iogauge.results.figures import IOPS, RATE, PositionFigure
 from iogauge.results.position import PositionKey
 from iogauge.stats.comparison import FEWEST_BLOCKS, MARGIN, Comparison, Verdict
 from iogauge.stats.family import compare_family
@@ -51,7 +51,7 @@ class Side:
 
     name: str
     review: str
-    rows: tuple[Figure, ...]
+    rows: tuple[PositionFigure, ...]
 
     @property
     def repeats(self) -> int:
@@ -246,7 +246,7 @@ def _pair(match: Match, test: Comparison | None) -> FigurePair:
     first_a, first_b = (repeats[min(repeats)] for repeats in (match.before, match.after))
     if min(len(match.before), len(match.after)) < 2:
         before, after = first_a.value, first_b.value
-        times = ratio(first_b.estimate, first_a.estimate)
+        times = ratio(first_b, first_a)
     else:
         before, after = (
             statistics.median(_values(repeats).values()) for repeats in (match.before, match.after)

@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.results.figure import IOPS, MEAN, RATE, Figure, metric_text, metrics_of, value_text
+from iogauge.results.figures import IOPS, MEAN, RATE, PositionFigure, metric_text, metrics_of, value_text
 from iogauge.results.published import Load, drive_alone, load_of, load_text, published_rows, source_text
 from iogauge.results.suite_result import SuiteResult
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.quantiles import Estimate
 from iogauge.text.cells import Cell, cell, interval, latency
 
 ORDER = (IOPS, RATE, MEAN)
@@ -26,7 +26,7 @@ _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)_ns")
 
 
 @dataclass(frozen=True)
-class PublishedFigure:
+class PublishedText:
     """A figure of one published drive: of one host, or a span over several hosts."""
 
     drive: str
@@ -41,13 +41,13 @@ class PublishedRow:
     load: str
     figure: str
     measured: tuple[Cell, ...]
-    published: tuple[PublishedFigure, ...]
+    published: tuple[PublishedText, ...]
 
 
 def published_table(drives: Sequence[SuiteResult]) -> tuple[PublishedRow, ...]:
     """Return the published figures of the loads of one suite's complete steps, load by load."""
     measured: dict[Load, dict[int, StepFigures]] = {}
-    published: dict[Load, tuple[Figure, ...]] = {}
+    published: dict[Load, tuple[PositionFigure, ...]] = {}
     for column, drive in enumerate(drives):
         for position in drive.positions:
             load = load_of(position.plan, drive.plan)
@@ -62,10 +62,10 @@ def published_table(drives: Sequence[SuiteResult]) -> tuple[PublishedRow, ...]:
 
 
 def _rows(
-    load: str, measured: dict[int, StepFigures], published: Sequence[Figure], *, columns: int
+    load: str, measured: dict[int, StepFigures], published: Sequence[PositionFigure], *, columns: int
 ) -> Iterator[PublishedRow]:
     """Yield a row for each metric that was published of a load. ``measured`` has the figures of columns."""
-    by_metric: dict[str, dict[str, list[Figure]]] = {}
+    by_metric: dict[str, dict[str, list[PositionFigure]]] = {}
     for figure in published:
         by_metric.setdefault(figure.metric, {}).setdefault(drive_alone(figure.drive), []).append(figure)
     for metric in sorted(by_metric, key=lambda name: (*ORDER, name).index(name)):
@@ -83,11 +83,11 @@ def _rows(
 def _measured(figures: StepFigures, metric: str) -> Cell:
     if metric in (IOPS, RATE):
         return Cell(value_text(metric, figures.iops if metric == IOPS else figures.rate_Bps))
-    return cell(estimate_of(figures, metric), ios=figures.ios)
+    return cell(figure_of(figures, metric), ios=figures.ios)
 
 
-def estimate_of(figures: StepFigures, metric: str) -> Estimate | None:
-    """Return a step's estimate of any published metric; ``None`` if nothing completed, or it was not reported."""
+def figure_of(figures: StepFigures, metric: str) -> Figure | None:
+    """Return a step's figure of any published metric; ``None`` if nothing completed, or it was not reported."""
     known = dict(metrics_of(figures))
     quantile = _QUANTILE.fullmatch(metric)
     if metric in known or quantile is None:
@@ -95,7 +95,7 @@ def estimate_of(figures: StepFigures, metric: str) -> Estimate | None:
     return figures.quantile(round(float(quantile[1]) / 100, 12))
 
 
-def _published(drive: str, figures: Sequence[Figure], metric: str) -> PublishedFigure:
+def _published(drive: str, figures: Sequence[PositionFigure], metric: str) -> PublishedText:
     """Return one drive's figures of a metric as one figure, or as a span."""
     low, high = min(figure.value for figure in figures), max(figure.value for figure in figures)
     if metric in (IOPS, RATE):
@@ -106,4 +106,4 @@ def _published(drive: str, figures: Sequence[Figure], metric: str) -> PublishedF
         text = latency(low) if low == high else interval(low, high)
     hosts = len({figure.drive for figure in figures})
     sources = dict.fromkeys(source_text(figure.source) for figure in figures)
-    return PublishedFigure(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
+    return PublishedText(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))

@@ -17,7 +17,7 @@ from pathlib import Path
 from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.versus_published import VersusPublished, compare_with_published
 from iogauge.errors import IogaugeError
-from iogauge.results.figure import Figure, figures_of
+from iogauge.results.figures import PositionFigure, figures_of
 from iogauge.results.published import named_drives, split_names
 from iogauge.results.reported import summary_rows
 from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_conclusions, no_progress
@@ -148,7 +148,7 @@ def pairs(names: Sequence[str], drives: Sequence[SuiteResult]) -> list[tuple[Sid
 def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:
     """Return the sides in the order of ``names``, those of one review in its own order."""
     order = [str(Path(name)) for name in names]
-    rows: dict[tuple[str, str], list[Figure]] = {}
+    rows: dict[tuple[str, str], list[PositionFigure]] = {}
     """By review and label."""
     labels: dict[str, dict[str, str]] = {}
     """By review: the labels of its targets that have samples."""

@@ -18,7 +18,7 @@ from iogauge.comparison.findings import findings, main_metrics
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.comparison.sides import Differences
 from iogauge.comparison.wording import place_text
-from iogauge.results.figure import metric_text, value_text
+from iogauge.results.figures import metric_text, value_text
 from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned

@@ -17,8 +17,8 @@ import statistics
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.comparison.published_rows import ORDER, estimate_of
-from iogauge.results.figure import Figure, metric_text
+from iogauge.comparison.published_rows import ORDER, figure_of
+from iogauge.results.figures import PositionFigure, metric_text
 from iogauge.results.position import Position
 from iogauge.results.published import drive_alone, load_of, load_text, published_rows
 from iogauge.results.suite_result import SuiteResult
@@ -41,7 +41,7 @@ class PublishedMatch:
     metric: str
     measured: float
     """In the metric's unit."""
-    published: Figure
+    published: PositionFigure
     ratio: Ratio
     """Measured over published; the interval is that of the measured figure alone."""
     supported: bool
@@ -94,7 +94,7 @@ def _matches(
 ) -> Iterator[PublishedMatch]:
     """Yield the published figures of a step's load that the step has too."""
     for row in published_rows(position.plan, drive.plan):
-        estimate = estimate_of(position.figures, row.metric) if row.drive in published else None
+        estimate = figure_of(position.figures, row.metric) if row.drive in published else None
         if estimate is not None and estimate.value > 0:
             low, high = (
                 None if bound is None else bound / row.value for bound in (estimate.low, estimate.high)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from iogauge.comparison.versus_published import PublishedMatch, VersusPublished, nearest
-from iogauge.results.figure import metric_text, value_text
+from iogauge.results.figures import metric_text, value_text
 from iogauge.results.published import source_text
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned

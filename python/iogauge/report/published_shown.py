@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from iogauge.catalog.published import Point
-from iogauge.results.figure import metric_text, value_text
+from iogauge.results.figures import metric_text, value_text
 from iogauge.results.published import (
     figure_of_point,
     load_of_point,

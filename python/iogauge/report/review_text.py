@@ -20,9 +20,10 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.reviews.runner import Failed
 from iogauge.schema import Code, Manifest, Notice, SuitePlan
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, StepFigures
 from iogauge.stats.pooled import variations
-from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
+from iogauge.stats.quantiles import FEWEST_BLOCKS
 from iogauge.stats.repeats import Variation
 from iogauge.store import Review
 from iogauge.suites import suite_to_judge
@@ -305,7 +306,7 @@ def _spread(value: float, low: float | None, high: float | None, shown: Callable
 
 def _between_runs(figures: StepFigures) -> tuple[float | None, float | None]:
     """Return the bounds of a step's IOPS by how its runs differ; a single run has none."""
-    return (figures.iops_estimate.low, figures.iops_estimate.high) if figures.runs > 1 else (None, None)
+    return (figures.iops_figure.low, figures.iops_figure.high) if figures.runs > 1 else (None, None)
 
 
 def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
@@ -338,7 +339,7 @@ def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
     }
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
+def _estimate(estimate: Figure | None) -> dict[str, Any] | None:
     if estimate is None:
         return None
     return {

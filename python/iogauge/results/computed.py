@@ -16,10 +16,10 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from iogauge.schema import Kind, Model
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import Histogram
 from iogauge.stats.moments import Moment
-from iogauge.stats.quantiles import Estimate
 from iogauge.store.computed import Answers
 
 PACKAGES = ("schema", "stats", "results")
@@ -48,8 +48,8 @@ class _Totals(Model):
 
 
 _TOTALS = TypeAdapter(_Totals)
-_ESTIMATE = TypeAdapter(Estimate)
-_ESTIMATE_OR_NONE: TypeAdapter[Estimate | None] = TypeAdapter(Estimate | None)
+_ESTIMATE = TypeAdapter(Figure)
+_ESTIMATE_OR_NONE: TypeAdapter[Figure | None] = TypeAdapter(Figure | None)
 
 
 @cache
@@ -108,15 +108,15 @@ class _Cached:
     def moments(self) -> tuple[Moment, ...]:
         return self.figures.moments
 
-    def mean(self) -> Estimate | None:
+    def mean(self) -> Figure | None:
         return answer(self._answers, "mean", _ESTIMATE_OR_NONE, lambda: self.figures.mean)
 
-    def quantile(self, q: float) -> Estimate | None:
+    def quantile(self, q: float) -> Figure | None:
         question = f"quantile {q!r}"
         return answer(self._answers, question, _ESTIMATE_OR_NONE, lambda: self.figures.quantile(q))
 
-    def iops(self) -> Estimate:
-        return answer(self._answers, "iops", _ESTIMATE, lambda: self.figures.iops_estimate)
+    def iops(self) -> Figure:
+        return answer(self._answers, "iops", _ESTIMATE, lambda: self.figures.iops_figure)
 
-    def pressure(self) -> Estimate:
-        return answer(self._answers, "pressure", _ESTIMATE, lambda: self.figures.pressure_estimate)
+    def pressure(self) -> Figure:
+        return answer(self._answers, "pressure", _ESTIMATE, lambda: self.figures.pressure_figure)

@@ -21,7 +21,7 @@ from pathlib import Path
 from iogauge import workload
 from iogauge.catalog.published import Point, points
 from iogauge.errors import IogaugeError
-from iogauge.results.figure import IOPS, MEAN, RATE, Figure
+from iogauge.results.figures import IOPS, MEAN, RATE, PositionFigure, unit_of
 from iogauge.results.position import PositionKey
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
 from iogauge.text.numbers import block, counted
@@ -86,7 +86,7 @@ def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
     return Load(job.rw.random, sizes.pop(), reads, job.numjobs, job.iodepth)
 
 
-def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[Figure, ...]:
+def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[PositionFigure, ...]:
     """Return the published figures of a step's load, of all drives, in the file's order and without intervals.
 
     ``drive`` is the published drive, with machine and driver if the source states them.
@@ -103,13 +103,14 @@ def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[Figure, ...]:
         unit=plan.axis.unit,
     )
     return tuple(
-        Figure(
+        PositionFigure(
             drive=drive_of(point),
             position=position,
             repeat=0,
             judged=plan.judged,
             metric=metric,
             value=value,
+            unit=unit_of(metric),
             source=point.source,
         )
         for point in _comparable()

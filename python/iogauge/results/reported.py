@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.results.conclusions import TextTable
-from iogauge.results.figure import IOPS, MEAN, RATE, Figure, quantile_metric
+from iogauge.results.figures import IOPS, MEAN, RATE, PositionFigure, quantile_metric, unit_of
 from iogauge.results.position import PositionKey
 from iogauge.schema import SuitePlan
 from iogauge.store.reported import SummaryFigure, read_summary
@@ -23,7 +23,7 @@ TITLE = "Reported without samples: figures as their tool printed them"
 HEAD = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
 
 
-def summary_rows(figures: Sequence[SummaryFigure], *, drive: str, review: str) -> tuple[Figure, ...]:
+def summary_rows(figures: Sequence[SummaryFigure], *, drive: str, review: str) -> tuple[PositionFigure, ...]:
     """Return summary figures as figures of one drive, at the positions of an imported run with samples."""
     return tuple(row for figure in figures for row in _rows(figure, _series(figure, figures), drive, review))
 
@@ -104,20 +104,21 @@ def _series(figure: SummaryFigure, figures: Sequence[SummaryFigure]) -> str:
     return figure.job if len(ways) == 1 else f"{figure.job}, {figure.direction.value}"
 
 
-def _rows(figure: SummaryFigure, series: str, drive: str, review: str) -> Iterator[Figure]:
+def _rows(figure: SummaryFigure, series: str, drive: str, review: str) -> Iterator[PositionFigure]:
     position = PositionKey(suite="imported", series=series, label=figure.label, at=figure.at, axis="run")
     figures = {IOPS: figure.iops, RATE: figure.rate_Bps, MEAN: figure.mean_ns}
     figures |= {quantile_metric(q): value for q, value in figure.quantiles_ns.items()}
     supported = {quantile_metric(q): figure.supports(q) for q in figure.quantiles_ns}
     for metric, value in figures.items():
         if value is not None:
-            yield Figure(
+            yield PositionFigure(
                 drive=drive,
                 position=position,
                 repeat=0,
                 judged="I/O",
                 metric=metric,
                 value=value,
+                unit=unit_of(metric),
                 supported=supported.get(metric, True),
                 count=figure.ios,
                 source=review,

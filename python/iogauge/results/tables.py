@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from iogauge.results.figure import metrics_of, quantile_metric
+from iogauge.results.figures import metrics_of, quantile_metric
 from iogauge.results.published import (
     PUBLISHED,
     Load,

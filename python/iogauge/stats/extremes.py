@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, ratio
-from iogauge.stats.quantiles import Estimate
 
 SATURATED = 0.95
 """A position saturates the drive where its rate is at least this share of the highest."""
 
 
-def decided(estimates: Mapping[float, Estimate]) -> dict[float, Estimate]:
+def decided(estimates: Mapping[float, Figure]) -> dict[float, Figure]:
     """Return the positive figures of runs that are long enough for their dependence."""
     return {
         position: estimate
@@ -28,16 +28,16 @@ def decided(estimates: Mapping[float, Estimate]) -> dict[float, Estimate]:
     }
 
 
-def undecided(estimates: Mapping[float, Estimate]) -> tuple[float, ...]:
+def undecided(estimates: Mapping[float, Figure]) -> tuple[float, ...]:
     """Return the positions, in order, of runs that are too short for their dependence."""
     return tuple(sorted(position for position, estimate in estimates.items() if not estimate.long_enough))
 
 
-def ties(estimates: Mapping[float, Estimate], position: float) -> tuple[float, ...]:
+def ties(estimates: Mapping[float, Figure], position: float) -> tuple[float, ...]:
     """Return the positions, in order, whose figure cannot be told from that at ``position``, with ``position`` itself.
 
     >>> def figure(value):
-    ...     return Estimate(value, value - 5, value + 5, supported=True, needed=0, count=100, dependence=True)
+    ...     return Figure(value, value - 5, value + 5)
     >>> ties({1: figure(50), 2: figure(98), 4: figure(97), 8: figure(100)}, 8)
     (2, 4, 8)
     """
@@ -49,7 +49,7 @@ def ties(estimates: Mapping[float, Estimate], position: float) -> tuple[float, .
     return tuple(sorted(tied))
 
 
-def all_tied(estimates: Mapping[float, Estimate]) -> bool:
+def all_tied(estimates: Mapping[float, Figure]) -> bool:
     """Return whether no two decided figures can be told from each other."""
     positions = decided(estimates)
     return all(len(ties(positions, position)) == len(positions) for position in positions)
@@ -72,18 +72,18 @@ def knee(rates: Mapping[float, float]) -> float | None:
 class Saturation:
     """The highest rate on an axis, and the least position that reaches ``SATURATED`` of it."""
 
-    most: Estimate
+    most: Figure
     most_at: float
     least_at: float
     share: Ratio
     """The rate at ``least_at`` relative to the highest."""
 
 
-def saturation(rates: Mapping[float, Estimate]) -> Saturation | None:
+def saturation(rates: Mapping[float, Figure]) -> Saturation | None:
     """Return where rates stop growing, by the rule of ``knee``; ``None`` with fewer than two decided rates.
 
     >>> def rate(value):
-    ...     return Estimate(value, value - 5, value + 5, supported=True, needed=0, count=100, dependence=True)
+    ...     return Figure(value, value - 5, value + 5)
     >>> where = saturation({1: rate(50), 2: rate(98), 8: rate(100)})
     >>> where.most_at, where.least_at, where.share.value
     (8, 2, 0.98)

@@ -18,9 +18,10 @@ from typing import Protocol
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, Kind, ReportedLatency, RowResult, RunRecord
+from iogauge.stats.figure import Figure
 from iogauge.stats.histogram import Histogram, needed
-from iogauge.stats.moments import Moment, moments, rate_estimate
-from iogauge.stats.quantiles import Estimate, Latencies, Sample
+from iogauge.stats.moments import Moment, moments, rate_with_interval
+from iogauge.stats.quantiles import Latencies, Sample
 from iogauge.stats.selection import Selection, latencies
 
 QUANTILES = (0.5, 0.99, 0.999, 0.9999)
@@ -35,11 +36,11 @@ class Course(Protocol):
         """Its intervals in order, run by run."""
         ...
 
-    def iops(self) -> Estimate:
+    def iops(self) -> Figure:
         """Return the completions of the measured job per second."""
         ...
 
-    def pressure(self) -> Estimate:
+    def pressure(self) -> Figure:
         """Return the bytes per second of the load jobs; ``count`` is 0."""
         ...
 
@@ -87,15 +88,15 @@ class StepFigures:
         return self.latencies.histogram
 
     @cached_property
-    def mean(self) -> Estimate | None:
+    def mean(self) -> Figure | None:
         """The mean latency; ``None`` where the measured job completed nothing."""
         return self.latencies.mean()
 
     @cached_property
-    def _quantiles(self) -> dict[float, Estimate | None]:
+    def _quantiles(self) -> dict[float, Figure | None]:
         return {}
 
-    def quantile(self, q: float) -> Estimate | None:
+    def quantile(self, q: float) -> Figure | None:
         """Return the ``q``-quantile of the latency, 0 < q < 1; ``None`` where the measured job completed nothing.
 
         Raises IogaugeError for another ``q``.
@@ -107,22 +108,22 @@ class StepFigures:
         return self._quantiles[q]
 
     @cached_property
-    def iops_estimate(self) -> Estimate:
+    def iops_figure(self) -> Figure:
         """``iops`` with its interval: for several runs by how they differ, for one run by its course over time."""
         return self.course.iops()
 
     @cached_property
-    def pressure_estimate(self) -> Estimate:
-        """``pressure_Bps`` with an interval like that of ``iops_estimate``; ``count`` is 0."""
+    def pressure_figure(self) -> Figure:
+        """``pressure_Bps`` with an interval like that of ``iops_figure``; ``count`` is 0."""
         return self.course.pressure()
 
     @property
-    def rate_estimate(self) -> Estimate:
+    def rate_figure(self) -> Figure:
         """``rate_Bps`` with the relative interval of ``iops``: moments hold requests, not bytes."""
-        iops = self.iops_estimate
+        iops = self.iops_figure
         bytes_per_io = self.rate_Bps / self.iops if self.iops else 0.0
         low, high = (None if bound is None else bound * bytes_per_io for bound in (iops.low, iops.high))
-        return replace(iops, value=self.rate_Bps, low=low, high=high)
+        return replace(iops, value=self.rate_Bps, low=low, high=high, unit="B/s")
 
 
 def step_figures(
@@ -215,13 +216,17 @@ class RunCourse:
         """The measured job's latencies in each moment."""
         return self._both[1]
 
-    def iops(self) -> Estimate:
+    def iops(self) -> Figure:
         """Return the run's rate, with the interval from its course over time."""
-        return rate_estimate(self._iops, [moment.iops for moment in self.moments], count=self._ios)
+        return rate_with_interval(
+            self._iops, [moment.iops for moment in self.moments], count=self._ios, unit="IOPS"
+        )
 
-    def pressure(self) -> Estimate:
+    def pressure(self) -> Figure:
         """Return the load jobs' bytes per second, with the interval from their course over time."""
-        return rate_estimate(self._pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
+        return rate_with_interval(
+            self._pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0, unit="B/s"
+        )
 
 
 def _reported_latency(record: RunRecord, read: Selection, kind: Kind) -> ReportedLatency | None:
@@ -250,17 +255,17 @@ class _Reported:
     def histogram(self) -> Histogram:
         return Histogram.empty()
 
-    def mean(self) -> Estimate | None:
+    def mean(self) -> Figure | None:
         return self._estimate(self.reported.mean_ns, needed=0)
 
-    def quantile(self, q: float) -> Estimate | None:
+    def quantile(self, q: float) -> Figure | None:
         return self._estimate(self.reported.quantiles_ns.get(q), needed=needed(q))
 
-    def _estimate(self, value_ns: float | None, *, needed: int) -> Estimate | None:
+    def _estimate(self, value_ns: float | None, *, needed: int) -> Figure | None:
         if value_ns is None:
             return None
         count = self.reported.count
-        return Estimate(value_ns, None, None, count >= needed, needed, count, dependence=False)
+        return Figure(value_ns, supported=count >= needed, needed=needed, count=count)
 
 
 def _seconds(row: RowResult) -> float:
@@ -285,14 +290,14 @@ class Ratio:
     high: float | None
 
 
-def ratio(after: Estimate, before: Estimate) -> Ratio:
+def ratio(after: Figure, before: Figure) -> Ratio:
     """Return ``after / before`` of two independent samples.
 
     The interval recovers variances from the widths of the two intervals, on a logarithmic scale (MOVER: Zou and Donner,
     Statistics in Medicine 27, 2008). It assumes no distribution and may be lopsided.
 
     >>> def figure(low, value, high):
-    ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+    ...     return Figure(value, low, high)
     >>> ratio(figure(390, 400, 410), figure(95, 100, 106)).value
     4.0
     """
@@ -322,11 +327,11 @@ class Difference:
     high: float | None
 
 
-def difference(after: Estimate, before: Estimate) -> Difference:
+def difference(after: Figure, before: Figure) -> Difference:
     """Return ``after - before`` of two independent samples, with an interval by MOVER, as in ``ratio``.
 
     >>> def figure(low, value, high):
-    ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+    ...     return Figure(value, low, high)
     >>> difference(figure(96, 100, 104), figure(57, 60, 63))
     Difference(value=40, low=35.0, high=45.0)
     """
@@ -341,11 +346,11 @@ def difference(after: Estimate, before: Estimate) -> Difference:
     return Difference(value, None if down is None else value - down, None if up is None else value + up)
 
 
-def total(estimates: Sequence[Estimate]) -> Estimate:
+def total(estimates: Sequence[Figure]) -> Figure:
     """Return the sum of figures of independent samples, with an interval by MOVER, as in ``ratio``.
 
     >>> def figure(low, value, high):
-    ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+    ...     return Figure(value, low, high)
     >>> both = total([figure(97, 100, 104), figure(56, 60, 63)])
     >>> both.low, both.value, both.high
     (155.0, 160, 165.0)
@@ -362,7 +367,7 @@ def total(estimates: Sequence[Estimate]) -> Estimate:
     value = sum(estimate.value for estimate in estimates)
     down = reach([estimate.low for estimate in estimates])
     up = reach([estimate.high for estimate in estimates])
-    return Estimate(
+    return Figure(
         value,
         None if down is None else value - down,
         None if up is None else value + up,
@@ -371,4 +376,5 @@ def total(estimates: Sequence[Estimate]) -> Estimate:
         count=sum(estimate.count for estimate in estimates),
         dependence=any(estimate.dependence for estimate in estimates),
         long_enough=all(estimate.long_enough for estimate in estimates),
+        unit=estimates[0].unit,
     )

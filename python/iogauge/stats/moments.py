@@ -23,8 +23,9 @@ from scipy.special import stdtrit
 
 from iogauge.schema import Interval, Kind
 from iogauge.stats.dependence import long_run
+from iogauge.stats.figure import Figure, Unit, open_figure
 from iogauge.stats.histogram import Histogram
-from iogauge.stats.quantiles import FEWEST_BLOCKS, TAIL, Estimate, open_estimate
+from iogauge.stats.quantiles import FEWEST_BLOCKS, TAIL
 from iogauge.stats.selection import Selection, latencies
 
 SHORT = 0.5
@@ -89,35 +90,34 @@ def moments(
     return tuple(course), histograms
 
 
-def rate_estimate(value: float, per_interval: Sequence[float], *, count: int) -> Estimate:
-    """Return a run's rate with its interval, in the unit of ``value``.
+def rate_with_interval(value: float, per_interval: Sequence[float], *, count: int, unit: Unit) -> Figure:
+    """Return a run's rate with its interval, in ``unit``.
 
     ``per_interval`` is the same rate in each of the run's intervals, of equal length and in order. With fewer than
     ``FEWEST_BLOCKS`` of them there are no bounds. ``count`` is the number of I/Os.
 
-    >>> steady = rate_estimate(100.0, [99.0, 101.0] * 10, count=2000)
+    >>> steady = rate_with_interval(100.0, [99.0, 101.0] * 10, count=2000, unit="IOPS")
     >>> round(steady.low, 1), round(steady.high, 1)
     (99.8, 100.2)
-    >>> rate_estimate(100.0, [99.0, 101.0], count=200).low is None
+    >>> rate_with_interval(100.0, [99.0, 101.0], count=200, unit="IOPS").low is None
     True
     """
     series = np.asarray(per_interval, dtype=np.float64)
     if len(series) < FEWEST_BLOCKS or value <= 0:
-        return Estimate(value, None, None, supported=True, needed=0, count=count, dependence=False)
+        return Figure(value, count=count, unit=unit)
     long = long_run(series, level=value)
     if not long.long_enough:
-        return open_estimate(value, count=count)
+        return open_figure(value, count=count, unit=unit)
     error = long.error / len(series) / value
     reach = math.exp(-float(stdtrit(long.degrees, TAIL)) * error)
-    return Estimate(
+    return Figure(
         value,
         value / reach,
         value * reach,
-        supported=True,
-        needed=0,
         count=count,
         dependence=True,
         log_error=error,
+        unit=unit,
     )
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from iogauge.stats.figure import Figure, Unit
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import Histogram, all_but_one, needed
 from iogauge.stats.moments import Moment
-from iogauge.stats.quantiles import Estimate
 from iogauge.stats.repeats import Variation, repeated, variation
 
 
@@ -64,12 +64,12 @@ class _Pooled:
         histograms = [run.histogram for run in self.runs]
         return all_but_one(histograms) if all(histogram.count for histogram in histograms) else []
 
-    def mean(self) -> Estimate | None:
+    def mean(self) -> Figure | None:
         if not self.histogram.count:
             return _mean_reported(self.runs)
         return _estimate([run.mean for run in self.runs], merged=self.histogram.mean)
 
-    def quantile(self, q: float) -> Estimate | None:
+    def quantile(self, q: float) -> Figure | None:
         if not self.histogram.count:
             return None
         return _estimate(
@@ -90,11 +90,13 @@ class _PooledCourse:
     def moments(self) -> tuple[Moment, ...]:
         return tuple(moment for run in self.runs for moment in run.moments)
 
-    def iops(self) -> Estimate:
-        return _rate_of_runs([run.iops for run in self.runs], count=sum(run.ios for run in self.runs))
+    def iops(self) -> Figure:
+        return _rate_of_runs(
+            [run.iops for run in self.runs], count=sum(run.ios for run in self.runs), unit="IOPS"
+        )
 
-    def pressure(self) -> Estimate:
-        return _rate_of_runs([run.pressure_Bps for run in self.runs], count=0)
+    def pressure(self) -> Figure:
+        return _rate_of_runs([run.pressure_Bps for run in self.runs], count=0, unit="B/s")
 
 
 def variations(runs: Sequence[StepFigures], quantiles: Iterable[float]) -> dict[str, Variation]:
@@ -131,20 +133,20 @@ def _rate(values: Sequence[float]) -> float:
     return repeated(values).value if all(value > 0 for value in values) else _mean(values)
 
 
-def _rate_of_runs(values: Sequence[float], *, count: int) -> Estimate:
+def _rate_of_runs(values: Sequence[float], *, count: int, unit: Unit) -> Figure:
     """Return the pooled rate of several runs, without an interval where one of them is 0."""
     spread = repeated(values) if all(value > 0 for value in values) else None
     low, high = (spread.low, spread.high) if spread else (None, None)
-    return Estimate(_rate(values), low, high, supported=True, needed=0, count=count, dependence=True)
+    return Figure(_rate(values), low, high, count=count, dependence=True, unit=unit)
 
 
 def _estimate(
-    estimates: Sequence[Estimate | None],
+    estimates: Sequence[Figure | None],
     *,
     merged: float,
     others: Sequence[float] | None = None,
     q: float | None = None,
-) -> Estimate:
+) -> Figure:
     """Return one estimate for those of all runs: of the ``q``-quantile, or of the mean where ``q`` is ``None``.
 
     ``merged`` and ``others`` are as for ``repeated``.
@@ -155,7 +157,7 @@ def _estimate(
     values = [estimate.value for estimate in known]
     spread = repeated(values, merged=merged, others=others) if positive else None
     enough = needed(q) if q is not None else 0
-    return Estimate(
+    return Figure(
         merged,
         spread.low if spread else None,
         spread.high if spread else None,
@@ -166,7 +168,7 @@ def _estimate(
     )
 
 
-def _mean_reported(runs: Sequence[StepFigures]) -> Estimate | None:
+def _mean_reported(runs: Sequence[StepFigures]) -> Figure | None:
     """Return the mean over all requests of runs that were reported without samples."""
     known = [run.mean for run in runs if run.mean is not None]
     if len(known) < len(runs):

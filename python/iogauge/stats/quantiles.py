@@ -1,12 +1,12 @@
 """Means and quantiles with their 95 % intervals, and whether the sample supports them.
 
-There are three intervals, and the estimate takes the widest bound on each side. The first treats every request as
+There are three intervals, and the figure takes the widest bound on each side. The first treats every request as
 independent: for a quantile, the order statistics at binomial ranks, widened by their buckets; for a mean, the normal
 interval. Latencies cluster, so the other two use the correlation between the run's intervals (mostly seconds). Both
 rest on the long-run variance and its t distribution. The second takes the shape of the error from theory: that of the
 mean's logarithm, or that of a binomial share of the effective number of requests. The third takes the skewness of the
 error from a stationary bootstrap, and corrects for it. Both need ``FEWEST_BLOCKS`` intervals;
-``Estimate.dependence`` is false where there are fewer.
+``Figure.dependence`` is false where there are fewer.
 
 Runs are compared in ``repeats.py``, where the replicate is the run, not the request.
 Source: for the clustered quantile E. Korn and B. Graubard, "Confidence intervals for proportions with small expected
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
 from iogauge.stats.dependence import LongRun, block_length, correlation_bound, long_run, stationary_weights
+from iogauge.stats.figure import Figure, open_figure
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.skewness import skewed, skewness, skewness_of_share, straightened
 
@@ -41,29 +42,6 @@ FEWEST_BLOCKS = 10
 """Intervals with samples that an estimate of dependence in time needs."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """One figure of a sample, in nanoseconds, with its interval.
-
-    ``low`` and ``high`` bound the 95 % interval; ``None`` leaves that side open. ``supported`` is false where fewer
-    than ten samples are expected beyond the quantile; ``needed`` is the number of samples that would support it (0 for
-    a mean). ``dependence`` is whether the interval allows for clustering in time.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    supported: bool
-    needed: int
-    count: int
-    dependence: bool
-    log_error: float | None = None
-    """Standard error of the natural logarithm of ``value``, if known. The interval is wider than 1.96 standard errors,
-    since the error itself is estimated from few intervals."""
-    long_enough: bool = True
-    """Whether the run is long enough for its dependence. If not, both sides of the interval are open."""
-
-
 class Latencies(Protocol):
     """The latencies of a step: a run's sample, or that of several runs."""
 
@@ -72,11 +50,11 @@ class Latencies(Protocol):
         """All latencies; empty where nothing completed, or where only summary figures are known."""
         ...
 
-    def mean(self) -> Estimate | None:
+    def mean(self) -> Figure | None:
         """Return the mean; ``None`` where nothing completed or the mean is unknown."""
         ...
 
-    def quantile(self, q: float) -> Estimate | None:
+    def quantile(self, q: float) -> Figure | None:
         """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed or the quantile is unknown."""
         ...
 
@@ -112,21 +90,21 @@ class Sample:
     def _course(self) -> _Course | None:
         return _Course(self._intervals, self._seed) if self.dependence else None
 
-    def mean(self) -> Estimate | None:
+    def mean(self) -> Figure | None:
         """Return the mean; ``None`` where nothing completed. A single sample has no interval."""
         count = self.histogram.count
         if not count:
             return None
         value = self.histogram.mean
         if count < 2:
-            return Estimate(value, None, None, False, 2, count, False)
+            return Figure(value, supported=False, needed=2, count=count)
         error = self.histogram.stddev / math.sqrt(count)
         half = -float(ndtri(TAIL)) * error
         low, high = value - half, value + half
         if self._course is not None and value > 0:
             long = self._course.mean_error()
             if not long.long_enough:
-                return open_estimate(value, count=count)
+                return open_figure(value, count=count)
             # On a logarithmic scale: a run with few stalls has a low mean and a small variance, so the true mean is
             # more likely to be far above than far below.
             t = -float(stdtrit(long.degrees, TAIL))
@@ -134,11 +112,11 @@ class Sample:
             low = min(low, value * math.exp(-reach), value - long.error * skewed(t, skew))
             high = max(high, value * math.exp(reach), value - long.error * skewed(-t, skew))
             error = max(error, long.error)
-        return Estimate(
+        return Figure(
             value, max(low, 0.0), high, True, 0, count, self.dependence, error / value if value else None
         )
 
-    def quantile(self, q: float) -> Estimate | None:
+    def quantile(self, q: float) -> Figure | None:
         """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed."""
         count = self.histogram.count
         if not count:
@@ -149,7 +127,7 @@ class Sample:
         if self._course is not None:
             long = self._course.share_error(value)
             if not long.long_enough:
-                return open_estimate(
+                return open_figure(
                     float(value), count=count, needed=needed(q), supported=self.histogram.supports(q)
                 )
             effective = _effective_count(count, q, long.error)
@@ -160,7 +138,7 @@ class Sample:
             first, last = self._course.quantile_bounds(q, value, t=t)
             low = None if low is None or bottom is None else min(low, bottom, first)
             high = None if high is None or top is None else max(high, top, last)
-        return Estimate(
+        return Figure(
             float(value),
             low,
             high,
@@ -170,11 +148,6 @@ class Sample:
             self.dependence,
             _log_error(self.histogram, q, effective=effective),
         )
-
-
-def open_estimate(value: float, *, count: int, needed: int = 0, supported: bool = True) -> Estimate:
-    """Return the estimate of a run that is too short for its dependence, with an open interval."""
-    return Estimate(value, None, None, supported, needed, count, dependence=True, long_enough=False)
 
 
 def binomial_interval(histogram: Histogram, q: float) -> tuple[float | None, float | None]:

@@ -14,8 +14,8 @@ from iogauge.results.conclusions import Conclusions, Convergence, Matrix, TextTa
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Direction, Kind, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, ratio
-from iogauge.stats.quantiles import Estimate
 from iogauge.suites.burst_credit import BurstCredit
 from iogauge.suites.commit_latency import CommitLatency
 from iogauge.suites.many_drives import ManyDrives
@@ -49,7 +49,7 @@ __all__ = [
     "Conclusions",
     "Convergence",
     "Direction",
-    "Estimate",
+    "Figure",
     "Kind",
     "Matrix",
     "Pace",

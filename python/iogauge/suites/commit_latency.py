@@ -29,9 +29,9 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Direction, Kind, StepPlan, SuitePlan
 from iogauge.stats.extremes import SATURATED, saturation, undecided
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.pooled import pooled
-from iogauge.stats.quantiles import Estimate
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
@@ -106,12 +106,12 @@ class CommitLatency(Suite):
         for series, steps in by_series.items():
             if len(steps) > 1:
                 findings.append(
-                    f"{series}: {at_most({step.plan.at: step.figures.iops_estimate for step in steps})}"
+                    f"{series}: {at_most({step.plan.at: step.figures.iops_figure for step in steps})}"
                 )
         return tuple(findings)
 
 
-def at_most(rates: Mapping[float, Estimate]) -> str:
+def at_most(rates: Mapping[float, Figure]) -> str:
     """Return the highest rate of commits, and the fewest logs that nearly reach it; ``rates`` are by number of logs."""
     end = saturation(rates)
     if end is None:
@@ -130,7 +130,7 @@ def _logs(count: float) -> str:
     return numbers.counted(int(count), "log")
 
 
-def _time(latency: Estimate) -> str:
+def _time(latency: Figure) -> str:
     return numbers.estimated(latency, numbers.duration)
 
 

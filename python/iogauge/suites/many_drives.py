@@ -33,9 +33,9 @@ from typing import ClassVar
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Interval, Kind, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, ratio, total
-from iogauge.stats.moments import moments, rate_estimate
-from iogauge.stats.quantiles import Estimate
+from iogauge.stats.moments import moments, rate_with_interval
 from iogauge.stats.repeats import repeated
 from iogauge.stats.selection import Selection
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
@@ -103,7 +103,7 @@ class ManyDrives(Suite):
 class DriveRun:
     """The rate of one drive in one run, and the CPU time that its thread took."""
 
-    rate_Bps: Estimate
+    rate_Bps: Figure
     ios: int
     cpu_ns: int
 
@@ -114,7 +114,7 @@ class Block:
 
     alone: Mapping[str, DriveRun]
     together: Mapping[str, DriveRun]
-    together_Bps: Estimate
+    together_Bps: Figure
     """The rate of all drives together."""
 
     @property
@@ -147,14 +147,14 @@ class Block:
 def blocks_of(steps: Sequence[Position], targets: Sequence[str]) -> list[Block]:
     """Return the repeats of a load in which every drive has both runs and completed requests alone."""
     alone: dict[int, dict[str, DriveRun]] = defaultdict(dict)
-    together: dict[int, tuple[dict[str, DriveRun], Estimate]] = {}
+    together: dict[int, tuple[dict[str, DriveRun], Figure]] = {}
     for step in steps:
         for run in step.runs:
             drives = drive_runs(run.record, list(run.intervals()))
             if step.at == 1:
                 alone[run.plan.repeat] |= drives
             else:
-                together[run.plan.repeat] = drives, run.figures.rate_estimate
+                together[run.plan.repeat] = drives, run.figures.rate_figure
     return [
         Block(alone[repeat], drives, rate_Bps)
         for repeat, (drives, rate_Bps) in sorted(together.items())
@@ -184,10 +184,11 @@ def drive_runs(record: RunRecord, intervals: Sequence[Interval]) -> dict[str, Dr
                 kind=Kind.LAT,
                 interval_ns=record.plan.interval_ns,
             )
-            rate = rate_estimate(
+            rate = rate_with_interval(
                 moved * 1e9 / max(row.end_ns - row.start_ns, 1),
                 [moment.iops * moved / max(ios, 1) for moment in over_time],
                 count=ios,
+                unit="B/s",
             )
             drives[worker.files[0].path] = DriveRun(rate, ios, cpu_ns[key])
     return drives

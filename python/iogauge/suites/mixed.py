@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.extremes import all_tied, decided, ties, undecided
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import ratio
-from iogauge.stats.quantiles import Estimate
 from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 
@@ -55,11 +55,11 @@ class Mixed(Suite):
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return which mixes have the highest and the lowest rate, and how far these are apart."""
-        rates = {step.plan.at: step.figures.iops_estimate for step in result.positions if step.figures.ios}
+        rates = {step.plan.at: step.figures.iops_figure for step in result.positions if step.figures.ios}
         return (extremes_of(rates),) if len(rates) > 1 else ()
 
 
-def extremes_of(rates: Mapping[float, Estimate]) -> str:
+def extremes_of(rates: Mapping[float, Figure]) -> str:
     """Return a sentence about the mixes with the most and the fewest IOPS; ``rates`` are by share of reads, percent."""
     known = decided(rates)
     if len(known) < 2:
@@ -79,11 +79,11 @@ def extremes_of(rates: Mapping[float, Estimate]) -> str:
     )
 
 
-def _rate(estimate: Estimate) -> str:
+def _rate(estimate: Figure) -> str:
     return numbers.estimated(estimate, lambda value: f"{value:,.0f} IOPS")
 
 
-def _ties(rates: Mapping[float, Estimate], extreme: float) -> str:
+def _ties(rates: Mapping[float, Figure], extreme: float) -> str:
     """Return a clause that names the steps whose rate may equal that at an extreme; empty if there are none."""
     others = [f"{at:g} %" for at in ties(rates, extreme) if at != extreme]
     return f" (no clear difference from {', '.join(others)})" if others else ""

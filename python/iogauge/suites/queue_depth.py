@@ -23,7 +23,7 @@ from typing import ClassVar
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.extremes import SATURATED, saturation, undecided
-from iogauge.stats.quantiles import Estimate
+from iogauge.stats.figure import Figure
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
@@ -79,13 +79,13 @@ class QueueDepth(Suite):
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return the highest rate of each sweep, and the smallest depth that nearly reaches it."""
         sentences = {
-            series: at_most({step.plan.at: step.figures.rate_estimate for step in steps})
+            series: at_most({step.plan.at: step.figures.rate_figure for step in steps})
             for series, steps in result.by_series().items()
         }
         return tuple(f"{series}: {sentence}" for series, sentence in sentences.items() if sentence)
 
 
-def at_most(rates: Mapping[float, Estimate]) -> str:
+def at_most(rates: Mapping[float, Figure]) -> str:
     """Return a sweep's highest rate, and the smallest depth that nearly reaches it; empty for a single depth."""
     end = saturation(rates)
     if end is None:

@@ -158,7 +158,7 @@ class ReaderUnderWriters(Suite):
 
 
 def _achieved(step: Position) -> str:
-    return numbers.estimated(step.figures.pressure_estimate, numbers.bandwidth)
+    return numbers.estimated(step.figures.pressure_figure, numbers.bandwidth)
 
 
 def _slower(step: Position, alone: Position) -> str:

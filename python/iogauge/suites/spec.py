@@ -29,7 +29,7 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
 from iogauge.stats.extremes import decided, ties, undecided
-from iogauge.stats.quantiles import Estimate
+from iogauge.stats.figure import Figure
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.diskspd.jobs import queueing_of
@@ -182,8 +182,8 @@ class Spec(Suite):
         steps = [step for step in result.positions if step.figures.mean is not None]
         if not steps:
             return ()
-        iops = {step.plan.at: step.figures.iops_estimate for step in steps}
-        data = {step.plan.at: step.figures.rate_estimate for step in steps}
+        iops = {step.plan.at: step.figures.iops_figure for step in steps}
+        data = {step.plan.at: step.figures.rate_figure for step in steps}
         return (
             highest("highest rate", iops, _iops),
             highest("highest throughput", data, numbers.bandwidth),
@@ -191,7 +191,7 @@ class Spec(Suite):
         )
 
 
-def highest(what: str, rates: Mapping[float, Estimate], text: Callable[[float], str]) -> str:
+def highest(what: str, rates: Mapping[float, Figure], text: Callable[[float], str]) -> str:
     """Return the highest of the rows' rates, and every row that may have it; ``text`` writes a rate."""
     known = decided(rates)
     if not known:

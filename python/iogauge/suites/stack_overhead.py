@@ -32,8 +32,8 @@ from iogauge import catalog
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan, TargetFacts
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import difference
-from iogauge.stats.quantiles import Estimate
 from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.target.layers import Layer
 from iogauge.text import numbers
@@ -92,7 +92,7 @@ def _sentences(series: str, steps: list[Position]) -> Iterator[str]:
         yield f"{series}: {after.plan.label} takes {_more(after.figures.mean, before.figures.mean)} {before.plan.label}"
 
 
-def _more(after: Estimate, before: Estimate) -> str:
+def _more(after: Figure, before: Figure) -> str:
     """Describe how much longer or shorter one mean is than another, with the interval if it is bounded."""
     more = difference(after, before)
     if more.low is None or more.high is None:

@@ -40,8 +40,8 @@ from iogauge.errors import IogaugeError
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Kind, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import step_figures
-from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
 from iogauge.suites.suite import Ahead, Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers as words
@@ -191,7 +191,7 @@ class Tenants(Suite):
         )
 
 
-Tails = Mapping[int, Estimate | None]
+Tails = Mapping[int, Figure | None]
 """The tenant's percentile beside each number of others; ``None`` if it completed nothing."""
 
 
@@ -239,7 +239,7 @@ def _do(number: int) -> str:
     return "does" if number == 1 else "do"
 
 
-def _time(tail: Estimate | None) -> str:
+def _time(tail: Figure | None) -> str:
     return "no measured time" if tail is None else words.estimated(tail, words.duration)
 
 
@@ -260,7 +260,7 @@ def _limit_ns(tails: Tails) -> float:
     return max(LIMIT_NS, MULTIPLE * alone.value if alone else 0.0)
 
 
-def _fits(tail: Estimate | None, limit_ns: float) -> bool | None:
+def _fits(tail: Figure | None, limit_ns: float) -> bool | None:
     """Return whether a percentile is below the limit; ``None`` if the limit lies within its interval."""
     if tail is None or (tail.low is not None and tail.low > limit_ns):
         return False

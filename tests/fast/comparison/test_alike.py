@@ -12,7 +12,7 @@ from iogauge.comparison import text
 from iogauge.comparison.findings import findings
 from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.sides import Differences
-from iogauge.results.figure import IOPS, Figure
+from iogauge.results.figures import IOPS, PositionFigure
 from iogauge.results.position import PositionKey
 from iogauge.stats.comparison import Verdict
 
@@ -27,7 +27,7 @@ def compared(logs: NDArray[np.float64]) -> SuiteComparison:
             name,
             "r",
             tuple(
-                Figure(
+                PositionFigure(
                     drive=name,
                     position=PositionKey(
                         suite="s", series=f"series {series}", label="", at=step, axis="depth", unit=""

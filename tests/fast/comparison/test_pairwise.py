@@ -14,7 +14,7 @@ from iogauge.comparison.findings import findings
 from iogauge.comparison.matching import ALL_STEPS
 from iogauge.comparison.pairwise import FigurePair, Side, SuiteComparison, compare_sides
 from iogauge.comparison.sides import Differences
-from iogauge.results.figure import IOPS, MEAN, Figure
+from iogauge.results.figures import IOPS, MEAN, PositionFigure
 from iogauge.results.position import PositionKey
 from iogauge.results.reported import summary_rows
 from iogauge.schema import Direction
@@ -26,9 +26,9 @@ P99 = "p99_ns"
 
 def row(
     at: float, value: float, *, metric: str = MEAN, repeat: int = 0, series: str = "", pressed: bool = False
-) -> Figure:
+) -> PositionFigure:
     """A figure known to within 1 % of itself."""
-    return Figure(
+    return PositionFigure(
         drive="d",
         position=PositionKey(suite="s", series=series, label="", at=at, axis="pressure", unit="MB/s"),
         repeat=repeat,
@@ -44,7 +44,7 @@ def row(
 
 
 def sides(
-    ours: Sequence[Figure], theirs: Sequence[Figure], *, reviews: tuple[str, str] = ("a", "b")
+    ours: Sequence[PositionFigure], theirs: Sequence[PositionFigure], *, reviews: tuple[str, str] = ("a", "b")
 ) -> SuiteComparison:
     """The one suite that both have."""
     before, after = Side("A", reviews[0], tuple(ours)), Side("B", reviews[1], tuple(theirs))
@@ -105,7 +105,9 @@ def test_a_difference_within_one_run_s_interval_is_none() -> None:
     assert sentence == "no difference in p99 exceeds the interval of single runs at the only step"
 
 
-def repeated(places: Sequence[float], factor: float, *, blocks: int, noise: float = 0.02) -> list[Figure]:
+def repeated(
+    places: Sequence[float], factor: float, *, blocks: int, noise: float = 0.02
+) -> list[PositionFigure]:
     """A figure that drifts upwards from block to block, far more than the sides differ, with some noise."""
     return [
         row(
@@ -343,7 +345,7 @@ def test_pressures_that_were_not_achieved_alike_are_said() -> None:
 
 
 def test_a_mean_over_steps_of_unlike_pressures_says_so() -> None:
-    def pressed(rows: list[Figure], reached: float) -> list[Figure]:
+    def pressed(rows: list[PositionFigure], reached: float) -> list[PositionFigure]:
         return [
             replace(figure, metric=MEAN, pressed=True, pressure_Bps=figure.position.at * reached)
             for figure in rows
@@ -358,7 +360,7 @@ def test_a_mean_over_steps_of_unlike_pressures_says_so() -> None:
 
 
 def test_an_interval_that_is_open_decides_nothing() -> None:
-    def open_row(value: float) -> Figure:
+    def open_row(value: float) -> PositionFigure:
         return replace(row(1, value), low=None, high=None, long_enough=False)
 
     suite = sides([open_row(100)], [open_row(400)])

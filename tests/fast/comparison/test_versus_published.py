@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iogauge.comparison.versus_published import PublishedMatch, VersusPublished, nearest
-from iogauge.results.figure import Figure
+from iogauge.results.figures import PositionFigure
 from iogauge.results.position import PositionKey
 from iogauge.stats.figures import Ratio
 
@@ -13,7 +13,9 @@ from iogauge.stats.figures import Ratio
 def match(drive: str, metric: str, ratio: float, *, supported: bool = True) -> PublishedMatch:
     """A measured figure that is so many times the published one, which is 100."""
     place = PositionKey(suite="s", series="", label="reads", at=0)
-    row = Figure(drive=drive, position=place, repeat=0, judged="read", metric=metric, value=100, source="S")
+    row = PositionFigure(
+        drive=drive, position=place, repeat=0, judged="read", metric=metric, value=100, source="S"
+    )
     return PublishedMatch(
         load="reads",
         where="S: reads",

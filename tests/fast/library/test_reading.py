@@ -182,8 +182,8 @@ def test_a_run_is_shown_and_tabled() -> None:
     assert "<td>a</td><td>write</td>" in shown
     (read, write) = result.to_arrow().to_pylist()
     assert (read["direction"], write["direction"]) == ("read", "write")
-    assert read["mean_ns"] == result["a"].read.lat.mean.value_ns
-    assert read["p99.9_low_ns"] == result["a"].read.lat.quantile(0.999).low_ns
+    assert read["mean_ns"] == result["a"].read.lat.mean.value
+    assert read["p99.9_low_ns"] == result["a"].read.lat.quantile(0.999).low
     course = result.over_time.to_polars()
     assert course["ios"].sum() == read["ios"] + write["ios"]
     assert set(course["direction"]) == {"read", "write"}

@@ -46,9 +46,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
 def shown(figures: StepFigures, quantiles: Iterable[float]) -> dict[str, Any]:
     """Return all values of figures for a comparison."""
-    lazy = ("latencies", "course", "mean", "iops_estimate", "pressure_estimate", "_quantiles")
+    lazy = ("latencies", "course", "mean", "iops_figure", "pressure_figure", "_quantiles")
     plain = {name: value for name, value in vars(figures).items() if name not in lazy}
-    rates = {"iops": figures.iops_estimate, "pressure": figures.pressure_estimate, "moments": figures.moments}
+    rates = {"iops": figures.iops_figure, "pressure": figures.pressure_figure, "moments": figures.moments}
     return {**plain, **rates, "mean": figures.mean, **{str(q): figures.quantile(q) for q in quantiles}}
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, Job, JobFile, Kind, RowResult, RunRecord, Rw, Tally
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import QUANTILES, StepFigures, ratio, step_figures
-from iogauge.stats.quantiles import Estimate
 from tests import builders
 
 READ, WRITE = Direction.READ, Direction.WRITE
@@ -168,10 +168,10 @@ def test_the_interval_of_the_pressure_is_that_of_its_course() -> None:
     written = Tally(ios=3, bytes=3 * MEGABYTE)
     record = pressed(rows([1000], 3 * MEGABYTE))
     intervals = [builders.interval(second, {WRITE: written}, row=1) for second in range(20)]
-    steady = figures(record, intervals).pressure_estimate
+    steady = figures(record, intervals).pressure_figure
     assert steady.value == MEGABYTE
     assert steady.low == pytest.approx(MEGABYTE)
-    assert figures(record, intervals[:5]).pressure_estimate.low is None
+    assert figures(record, intervals[:5]).pressure_figure.low is None
 
 
 def test_a_job_that_is_not_there_is_named() -> None:
@@ -186,8 +186,8 @@ def test_a_run_without_the_jobs_that_press_has_no_pressure() -> None:
     assert figures(record, []).pressure_Bps == 0
 
 
-def estimate(low: float | None, value: float, high: float | None) -> Estimate:
-    return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+def estimate(low: float | None, value: float, high: float | None) -> Figure:
+    return Figure(value, low, high, count=100, dependence=True)
 
 
 def test_a_ratio_is_as_unsure_as_both_its_figures() -> None:

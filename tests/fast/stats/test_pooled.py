@@ -35,9 +35,9 @@ def test_one_run_is_itself() -> None:
 
 def test_the_pressure_of_runs_has_the_interval_of_how_they_differ() -> None:
     runs = [replace(run(80_000), pressure_Bps=rate) for rate in (100.0, 110.0, 121.0)]
-    pressure = pooled(runs).pressure_estimate
+    pressure = pooled(runs).pressure_figure
     assert (pressure.low, pressure.value, pressure.high) == pytest.approx((86.81, 110, 139.39), abs=0.01)
-    assert pooled([replace(run, pressure_Bps=0.0) for run in runs]).pressure_estimate.low is None
+    assert pooled([replace(run, pressure_Bps=0.0) for run in runs]).pressure_figure.low is None
 
 
 def test_figures_of_runs_are_those_of_their_logarithms() -> None:
@@ -80,7 +80,7 @@ def test_a_run_in_which_nothing_completed_leaves_no_interval() -> None:
     silent = run(80_000, ios=0)
     result = pooled([run(80_000), silent])
     assert result.mean is not None
-    assert (result.mean.low, result.mean.high, result.iops_estimate.low) == (None, None, None)
+    assert (result.mean.low, result.mean.high, result.iops_figure.low) == (None, None, None)
     assert variations([run(80_000), silent], QUANTILES) == {}
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from iogauge.stats.figure import Figure
 from iogauge.stats.histogram import Histogram
-from iogauge.stats.moments import rate_estimate
-from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Estimate, Sample, binomial_interval, binomial_rank
+from iogauge.stats.moments import rate_with_interval
+from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Sample, binomial_interval, binomial_rank
 
 
 @pytest.mark.parametrize(("count", "q"), [(100, 0.5), (1000, 0.5), (1000, 0.99), (2000, 0.9), (1009, 0.25)])
@@ -107,7 +108,7 @@ def test_ten_seconds_that_do_not_resemble_their_neighbours_are_enough() -> None:
 
 
 def test_levels_that_hardly_differ_leave_a_short_run_its_interval() -> None:
-    rate = rate_estimate(1000.5, np.repeat([1000.0, 1001.0], 15).tolist(), count=30_015)
+    rate = rate_with_interval(1000.5, np.repeat([1000.0, 1001.0], 15).tolist(), count=30_015, unit="IOPS")
     assert rate.long_enough
     assert rate.low is not None
     assert rate.high is not None
@@ -135,7 +136,7 @@ def test_seconds_that_are_all_alike_leave_the_quantile_its_bucket() -> None:
 
 
 def test_one_event_of_three_seconds_says_less_of_a_tail_than_three_events() -> None:
-    def minute(slow: Sequence[int]) -> Estimate:
+    def minute(slow: Sequence[int]) -> Figure:
         random = np.random.default_rng(7)
         latencies = random.lognormal(11, 0.2, (60, 1000))
         latencies[slow, :40] = random.uniform(1e6, 2e6, (3, 40))
@@ -164,7 +165,7 @@ def test_a_quantiles_interval_holds_the_quantile(q: float) -> None:
     assert quantile.low < quantile.value < quantile.high
 
 
-def width(estimate: Estimate) -> float:
+def width(estimate: Figure) -> float:
     assert estimate.low is not None
     assert estimate.high is not None
     return estimate.high - estimate.low

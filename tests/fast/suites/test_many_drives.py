@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import main
+from iogauge.stats.figure import Figure, open_figure
 from iogauge.stats.figures import Ratio, total
-from iogauge.stats.quantiles import Estimate, open_estimate
 from iogauge.store import Review
 from iogauge.suites.many_drives import Block, DriveRun, blocks_of, drive_runs, least_kept
 from tests import builders
@@ -64,7 +64,7 @@ def test_each_repeat_compares_its_own_runs(tmp_path: Path, capsys: pytest.Captur
 
 def drive(value: float, *, by: float = 0.01, cpu_ns: int = 1000) -> DriveRun:
     return DriveRun(
-        Estimate(value, value * (1 - by), value * (1 + by), True, 0, 100, dependence=True), 100, cpu_ns
+        Figure(value, value * (1 - by), value * (1 + by), True, 0, 100, dependence=True), 100, cpu_ns
     )
 
 
@@ -99,7 +99,7 @@ def test_the_slowest_drive_is_named_only_if_its_interval_is_apart() -> None:
 
 
 def test_a_sum_with_an_open_part_is_open() -> None:
-    both = total([drive(100).rate_Bps, open_estimate(50, count=10)])
+    both = total([drive(100).rate_Bps, open_figure(50, count=10)])
     assert (both.value, both.low, both.high, both.long_enough) == (150, None, None, False)
 
 

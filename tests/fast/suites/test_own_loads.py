@@ -14,8 +14,8 @@ from iogauge import catalog
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Kind, SyncMode, TargetFacts
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, difference, step_figures
-from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
 from iogauge.suites import SUITES, Pace
 from iogauge.suites.commit_latency import _cost
@@ -255,8 +255,8 @@ def test_two_targets_have_different_layers() -> None:
     assert isinstance(layers_over("/dev/sda")[0], Layer)
 
 
-def estimate(low: float | None, value: float, high: float | None) -> Estimate:
-    return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+def estimate(low: float | None, value: float, high: float | None) -> Figure:
+    return Figure(value, low, high, count=100, dependence=True)
 
 
 def test_a_difference_has_an_interval_if_both_figures_have_one() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.schema import Kind
+from iogauge.stats.figure import Figure, open_figure
 from iogauge.stats.figures import step_figures
-from iogauge.stats.quantiles import Estimate, open_estimate
 from iogauge.store import Review
 from iogauge.suites import SUITES, SuiteRequest
 from iogauge.suites.tenants import BEYOND, FIRST, LIMIT_Q, NEIGHBOURS, how_many_fit, next_number
@@ -117,14 +117,14 @@ def test_a_response_includes_the_wait_before_submission(
         assert "cannot tell" in finding or fit
 
 
-def tail(low_us: float | None, value_us: float, high_us: float | None) -> Estimate:
+def tail(low_us: float | None, value_us: float, high_us: float | None) -> Figure:
     low, high = (None if bound is None else 1e3 * bound for bound in (low_us, high_us))
-    return Estimate(1e3 * value_us, low, high, supported=True, needed=10_000, count=20_000, dependence=True)
+    return Figure(1e3 * value_us, low, high, supported=True, needed=10_000, count=20_000, dependence=True)
 
 
 def test_others_do_not_fit_if_the_tenant_falls_behind() -> None:
     """The tenant's queue grows all the time, so the interval is open, but the finding is not."""
-    tails = {0: tail(90, 100, 110), 1: tail(700, 800, 900), 2: open_estimate(4e8, count=20_000)}
+    tails = {0: tail(90, 100, 110), 1: tail(700, 800, 900), 2: open_figure(4e8, count=20_000)}
     message = how_many_fit(NEIGHBOURS[0], tails, behind={2})
     assert message.startswith("1 image clone fits, 2 do not: ")
 
@@ -154,11 +154,11 @@ def test_others_do_not_fit_if_the_tenant_falls_behind() -> None:
         ),
         # Too few requests, and a run that is too short for its dependence.
         ({1: tail(500, 600, None)}, "these runs cannot tell how many image clones fit: "),
-        ({1: open_estimate(6e5, count=20_000)}, "these runs cannot tell how many image clones fit: "),
+        ({1: open_figure(6e5, count=20_000)}, "these runs cannot tell how many image clones fit: "),
     ],
 )
 def test_others_fit_if_the_whole_interval_is_below_the_limit(
-    tails: dict[int, Estimate | None], message: str
+    tails: dict[int, Figure | None], message: str
 ) -> None:
     assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110), **tails}).startswith(message)
     assert how_many_fit(NEIGHBOURS[0], tails) == ""

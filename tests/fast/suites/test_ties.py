@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from iogauge.stats.extremes import all_tied, saturation, ties, undecided
-from iogauge.stats.quantiles import Estimate, open_estimate
+from iogauge.stats.figure import Figure, open_figure
 from iogauge.suites import commit_latency, mixed, queue_depth, spec
 from iogauge.text import numbers
 
 
-def known(value: float, by: float = 0.01) -> Estimate:
+def known(value: float, by: float = 0.01) -> Figure:
     """Return a rate with an interval of a share of itself."""
-    return Estimate(value, value * (1 - by), value * (1 + by), True, 0, 1000, dependence=True)
+    return Figure(value, value * (1 - by), value * (1 + by), True, 0, 1000, dependence=True)
 
 
-def unknown(value: float) -> Estimate:
+def unknown(value: float) -> Figure:
     """Return the rate of a run that is too short for its dependence."""
-    return open_estimate(value, count=1000)
+    return open_figure(value, count=1000)
 
 
-def unbounded(value: float) -> Estimate:
+def unbounded(value: float) -> Figure:
     """Return the rate of a run with too few intervals for bounds."""
-    return Estimate(value, None, None, True, 0, 1000, dependence=False)
+    return Figure(value, None, None, True, 0, 1000, dependence=False)
 
 
 def test_the_fewest_logs_with_nearly_the_most_commits_are_named() -> None:

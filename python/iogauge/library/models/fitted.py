@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
     from iogauge.calibrate.published import Outcome
     from iogauge.calibrate.trial import Trial
-    from iogauge.calibrate.twin import Figure
+    from iogauge.calibrate.twin import FittedFigure
     from iogauge.store.outputs import Output
 
 
@@ -33,7 +33,7 @@ class FittedModel:
     """The TOML file that was written; ``model:PATH`` is it as a target."""
     fitted: Fitted
     """Each fitted number with its interval, and whether the figures identify it."""
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[FittedFigure, ...] = ()
     """Of a twin: each figure of the review, and the twin's."""
 
     def __str__(self) -> str:
@@ -232,7 +232,7 @@ def _write(output: Output, outcome: Outcome, trial: Trial, names: Sequence[str])
     output.write(catalog.to_toml(model, on_base=True).encode())
 
 
-def _residuals(figures: Sequence[Figure]) -> list[str]:
+def _residuals(figures: Sequence[FittedFigure]) -> list[str]:
     """Return a line for each figure of a review, with the twin's and its error."""
     return [
         f"{figure.step} {figure.job} {figure.direction} {figure.what}: {figure.measured:.6g}, "

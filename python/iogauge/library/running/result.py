@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.notebook import QUANTILES, folded_warnings
 from iogauge.library.tables import Tabular
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
+from iogauge.stats.figure import Figure
 from iogauge.text import html, numbers
 
 if TYPE_CHECKING:
@@ -21,34 +21,6 @@ if TYPE_CHECKING:
     from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.schema import Notice
     from iogauge.stats.figures import StepFigures
-    from iogauge.stats.quantiles import Estimate
-
-
-@dataclass(frozen=True)
-class LatencyFigure:
-    """A mean or a quantile of a latency, with its 95 % interval."""
-
-    value_ns: float
-    low_ns: float | None
-    """The lower bound of the interval; None if it is unknown."""
-    high_ns: float | None
-    supported: bool
-    """Whether the sample is large enough: at least ten requests are expected beyond the quantile."""
-    count: int
-    """Requests in the sample."""
-    needed: int
-    """Requests needed to support the quantile; 0 for a mean."""
-
-    @property
-    def text(self) -> str:
-        """The figure in its best unit, marked with ~ if its sample is too small."""
-        return f"{'' if self.supported else '~'}{numbers.duration(self.value_ns)}"
-
-    def __str__(self) -> str:
-        if self.low_ns is None or self.high_ns is None:
-            return self.text
-        interval = f"{numbers.duration(self.low_ns)} to {numbers.duration(self.high_ns)}"
-        return f"{self.text} ({interval})"
 
 
 class Latency:
@@ -71,35 +43,23 @@ class Latency:
         return self._figures.max_ns
 
     @property
-    def mean(self) -> LatencyFigure:
+    def mean(self) -> Figure:
         """The mean. Raises IogaugeError if nothing completed."""
-        return self._figure(self._figures.mean)
+        return self._known(self._figures.mean)
 
-    def quantile(self, q: float) -> LatencyFigure:
+    def quantile(self, q: float) -> Figure:
         """Return the ``q``-quantile, 0 < q < 1. Raises IogaugeError if nothing completed."""
         if not 0 < q < 1:
             raise UsageError(f"quantile {q:g}: must be above 0 and below 1", hint="for p99.9 write 0.999")
-        return self._figure(self._figures.quantile(q))
+        return self._known(self._figures.quantile(q))
 
-    def _figure(self, estimate: Estimate | None) -> LatencyFigure:
-        if estimate is None:
+    def _known(self, figure: Figure | None) -> Figure:
+        if figure is None:
             raise self._nothing()
-        return LatencyFigure(
-            estimate.value, estimate.low, estimate.high, estimate.supported, estimate.count, estimate.needed
-        )
+        return figure
 
     def _nothing(self) -> IogaugeError:
         return IogaugeError(f"{self._name}: nothing completed", hint="look at its ios and errors")
-
-
-@dataclass(frozen=True)
-class RateFigure:
-    """A rate over the measured time, with its 95 % interval. The property that returns it names the unit."""
-
-    value: float
-    low: float | None
-    """The lower bound of the interval; None if it is unknown."""
-    high: float | None
 
 
 class DirectionResult:
@@ -130,14 +90,14 @@ class DirectionResult:
         return dict(counts)
 
     @cached_property
-    def iops(self) -> RateFigure:
+    def iops(self) -> Figure:
         """Completed requests a second."""
-        return _rate(self._of(Kind.LAT).iops_estimate) if self.ios else RateFigure(0.0, None, None)
+        return self._of(Kind.LAT).iops_figure if self.ios else Figure(0.0, unit="IOPS")
 
     @cached_property
-    def bandwidth_Bps(self) -> RateFigure:
+    def bandwidth_Bps(self) -> Figure:
         """Bytes a second."""
-        return _rate(self._of(Kind.LAT).rate_estimate) if self.bytes else RateFigure(0.0, None, None)
+        return self._of(Kind.LAT).rate_figure if self.bytes else Figure(0.0, unit="B/s")
 
     @property
     def lat(self) -> Latency:
@@ -310,7 +270,7 @@ class RunResult(Tabular):
 def _figures(job: str, part: DirectionResult) -> dict[str, Any]:
     """Return a row of the table of figures."""
     from iogauge.library.running.run_tables import QUANTILES, bounded
-    from iogauge.results.figure import quantile_metric
+    from iogauge.results.figures import quantile_metric
 
     row: dict[str, Any] = {
         "job": job,
@@ -326,7 +286,7 @@ def _figures(job: str, part: DirectionResult) -> dict[str, Any]:
     quantiles = {q: part.lat.quantile(q) for q in QUANTILES}
     named = {"mean_ns": part.lat.mean, **{quantile_metric(q): figure for q, figure in quantiles.items()}}
     for metric, figure in named.items():
-        row |= bounded(metric, figure.value_ns, figure.low_ns, figure.high_ns)
+        row |= bounded(metric, figure.value, figure.low, figure.high)
     row["max_ns"] = part.lat.max_ns
     row["supported"] = max((q for q, figure in quantiles.items() if figure.supported), default=None)
     return row
@@ -337,9 +297,5 @@ def _cells(part: DirectionResult) -> list[str]:
     if not part.ios:
         return [part.direction.value, *rates, *["-"] * (len(QUANTILES) + 2)]
     quantiles = [part.lat.quantile(q).text for q in QUANTILES]
-    mean, largest = numbers.duration(part.lat.mean.value_ns), numbers.duration(part.lat.max_ns)
+    mean, largest = numbers.duration(part.lat.mean.value), numbers.duration(part.lat.max_ns)
     return [part.direction.value, *rates, mean, *quantiles, largest]
-
-
-def _rate(estimate: Estimate) -> RateFigure:
-    return RateFigure(estimate.value, estimate.low, estimate.high)

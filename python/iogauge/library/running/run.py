@@ -69,7 +69,7 @@ def run(
         >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
         >>> result = iogauge.run(job, target="model:p4800x", seed=1)
         >>> p999 = result["reads"].read.lat.quantile(0.999)
-        >>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported
+        >>> p999.low <= p999.value <= p999.high, p999.supported
         (True, True)
     """
     from iogauge.execution.readonly import refuse_writes

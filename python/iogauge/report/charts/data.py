@@ -14,9 +14,9 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan
 from iogauge.stats.extremes import knee
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.moments import Moment
-from iogauge.stats.quantiles import Estimate
 from iogauge.text.csv_cells import csv_of
 
 
@@ -28,7 +28,7 @@ class Statistic:
     label: str
     q: float | None
 
-    def of(self, figures: StepFigures) -> Estimate | None:
+    def of(self, figures: StepFigures) -> Figure | None:
         """Return this statistic of a step; ``None`` if nothing completed."""
         return figures.mean if self.q is None else figures.quantile(self.q)
 

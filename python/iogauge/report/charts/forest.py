@@ -18,7 +18,7 @@ from iogauge.report.charts.data import Row, Table
 from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
 from iogauge.report.charts.theme import DRIVES, INK, SHAPES, STAIR, STAIR_FILL, WIDTH
 from iogauge.report.charts.vega import Spec
-from iogauge.results.figure import MEAN, metric_text, value_text
+from iogauge.results.figures import MEAN, metric_text, value_text
 from iogauge.text.numbers import figure
 
 _STEP = 24

@@ -26,7 +26,7 @@ from iogauge.report.charts.forest import forest_charts
 from iogauge.report.charts.specification import Chart
 from iogauge.report.page.facts import environment, provenance
 from iogauge.report.page.verdict import Sentence
-from iogauge.results.figure import metric_text
+from iogauge.results.figures import metric_text
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 

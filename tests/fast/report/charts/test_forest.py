@@ -12,7 +12,7 @@ from iogauge.comparison.pairwise import Side, compare_sides
 from iogauge.report.charts.drawing import svg
 from iogauge.report.charts.forest import forest_charts
 from iogauge.report.charts.specification import Chart
-from iogauge.results.figure import IOPS, Figure
+from iogauge.results.figures import IOPS, PositionFigure
 from iogauge.results.position import PositionKey
 
 P99 = "p99_ns"
@@ -22,7 +22,7 @@ P99 = "p99_ns"
 def chart() -> Chart:
     """IOPS differ by a tenth, and p99 by thirtyfold."""
     rows = [
-        Figure(
+        PositionFigure(
             drive="d",
             position=PositionKey(suite="s", series="", label="", at=at, axis="depth", unit=""),
             repeat=0,

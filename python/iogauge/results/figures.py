@@ -1,8 +1,7 @@
-"""One figure of one step, from a review, another tool's result, or a publication.
+"""The figures of positions, from a review, another tool's result, or a publication.
 
-The three sources know different amounts: a review has histograms and intervals, another tool's result perhaps only
-percentiles, and a publication a number in a table. ``Figure`` holds what they share, so that comparisons, SQL and
-exports can treat them alike; unknown fields are None.
+A review has histograms and intervals, another tool's result perhaps only percentiles, and a publication a number in a
+table. ``PositionFigure`` holds what they share, so that comparisons, SQL and exports can treat them alike.
 
 This module judges and compares nothing. ``stats.figures`` computes the figures of a review, as for charts.
 """
@@ -15,9 +14,8 @@ from dataclasses import dataclass
 from iogauge.results.position import Position, PositionKey
 from iogauge.results.run import Run
 from iogauge.results.suite_result import SuiteResult
+from iogauge.stats.figure import Figure, Unit, written
 from iogauge.stats.figures import QUANTILES, StepFigures
-from iogauge.stats.quantiles import Estimate
-from iogauge.text import numbers
 from iogauge.workload import jobs_of
 from iogauge.workload.diskspd.versions import loop_of
 
@@ -35,6 +33,16 @@ def quantile_metric(q: float) -> str:
     return f"p{100 * q:.12g}_ns"
 
 
+def unit_of(metric: str) -> Unit:
+    """Return the unit of a metric's values.
+
+    >>> unit_of("iops"), unit_of("rate_Bps"), unit_of("p99_ns")
+    ('IOPS', 'B/s', 'ns')
+    """
+    units: dict[str, Unit] = {IOPS: "IOPS", RATE: "B/s"}
+    return units.get(metric, "ns")
+
+
 def metric_text(metric: str) -> str:
     """Return a metric's name for people.
 
@@ -50,14 +58,12 @@ def value_text(metric: str, value: float) -> str:
     >>> value_text("iops", 583558), value_text("rate_Bps", 2.5e9), value_text("p99_ns", 15000)
     ('583,558', '2,500 MB/s', '15.00 us')
     """
-    if metric == IOPS:
-        return numbers.figure(value) if value < 1000 else f"{value:,.0f}"
-    return numbers.bandwidth(value) if metric == RATE else numbers.duration(value)
+    return written(value, unit_of(metric))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One figure of one step on one drive."""
+class PositionFigure(Figure):
+    """The figure of one metric of one step on one drive, with the interval within one run."""
 
     drive: str
     """The drive's name, unique in a comparison."""
@@ -68,17 +74,6 @@ class Figure:
     """The noun for one of the requests, such as ``read``."""
     metric: str
     """``iops``, ``rate_Bps``, ``mean_ns``, or ``p50_ns`` and its like."""
-    value: float
-    """In the unit that ends the metric's name."""
-    low: float | None = None
-    high: float | None = None
-    """The 95 % interval within one run; None: unknown."""
-    supported: bool = True
-    """Whether the sample is large enough for a quantile; always True for publications."""
-    long_enough: bool = True
-    """Whether the run is long enough for its dependence; if not, the interval is open and decides nothing."""
-    count: int = 0
-    """Samples behind a latency; 0: unknown."""
     source: str
     """The review's directory, the imported file, or the publication."""
     pressed: bool = False
@@ -88,22 +83,8 @@ class Figure:
     loop: str = ""
     """The asynchronous loop of DiskSpd that measured the figure, if above depth 1."""
 
-    @property
-    def estimate(self) -> Estimate:
-        """The figure as an estimate, for functions of ``stats``."""
-        return Estimate(
-            self.value,
-            self.low,
-            self.high,
-            self.supported,
-            0,
-            self.count,
-            dependence=True,
-            long_enough=self.long_enough,
-        )
 
-
-def figures_of(result: SuiteResult) -> tuple[Figure, ...]:
+def figures_of(result: SuiteResult) -> tuple[PositionFigure, ...]:
     """Return rates, mean and the usual quantiles of each complete step of a suite on a drive."""
     return tuple(
         figure
@@ -113,17 +94,15 @@ def figures_of(result: SuiteResult) -> tuple[Figure, ...]:
     )
 
 
-def metrics_of(
-    figures: StepFigures, quantiles: Iterable[float] = QUANTILES
-) -> Iterator[tuple[str, Estimate]]:
-    """Yield each metric of a step with its estimate; no latencies if nothing completed."""
-    yield IOPS, figures.iops_estimate
-    yield RATE, figures.rate_estimate
+def metrics_of(figures: StepFigures, quantiles: Iterable[float] = QUANTILES) -> Iterator[tuple[str, Figure]]:
+    """Yield each metric of a step with its figure; no latencies if nothing completed."""
+    yield IOPS, figures.iops_figure
+    yield RATE, figures.rate_figure
     if figures.mean is not None:
         yield MEAN, figures.mean
     for q in quantiles:
-        if (estimate := figures.quantile(q)) is not None:
-            yield quantile_metric(q), estimate
+        if (figure := figures.quantile(q)) is not None:
+            yield quantile_metric(q), figure
 
 
 def _loop(result: SuiteResult, run: Run) -> str:
@@ -137,21 +116,16 @@ def _loop(result: SuiteResult, run: Run) -> str:
     )
 
 
-def _figures(result: SuiteResult, position: Position, run: Run) -> Iterator[Figure]:
+def _figures(result: SuiteResult, position: Position, run: Run) -> Iterator[PositionFigure]:
     loop = _loop(result, run)
-    for metric, estimate in metrics_of(run.figures):
-        yield Figure(
+    for metric, figure in metrics_of(run.figures):
+        yield PositionFigure(
             drive=result.label,
             position=position.key,
             repeat=run.plan.repeat,
             judged=result.plan.judged,
             metric=metric,
-            value=estimate.value,
-            low=estimate.low,
-            high=estimate.high,
-            supported=estimate.supported,
-            long_enough=estimate.long_enough,
-            count=estimate.count,
+            **vars(figure),
             source=str(result.path),
             loop=loop,
             pressed=result.plan.load_jobs is not None,

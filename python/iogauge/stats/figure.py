@@ -1,0 +1,72 @@
+"""One figure: a value with its unit, its 95 % interval, and the size of its sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from iogauge.text import numbers
+
+Unit = Literal["ns", "IOPS", "B/s"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A latency or a rate of a sample, with its interval. ``str()`` is for people."""
+
+    value: float
+    """In ``unit``, as are the bounds."""
+    low: float | None = None
+    """The lower bound of the 95 % interval; None: open, or not known."""
+    high: float | None = None
+    """The upper bound."""
+    supported: bool = True
+    """Whether the sample is large enough: at least ten requests are expected beyond a quantile."""
+    needed: int = 0
+    """The number of samples that support it; 0 for a mean or a rate."""
+    count: int = 0
+    """The number of requests in the sample; 0: not known."""
+    dependence: bool = False
+    """Whether the interval allows for clustering in time."""
+    log_error: float | None = None
+    """Standard error of the natural logarithm of ``value``, if known. The interval is wider than 1.96 standard errors,
+    since the error itself is estimated from few intervals."""
+    long_enough: bool = True
+    """Whether the run is long enough for its dependence. If not, both sides of the interval are open."""
+    unit: Unit = "ns"
+    """``ns`` of a latency, ``IOPS`` or ``B/s`` of a rate."""
+
+    @property
+    def text(self) -> str:
+        """The value in its best unit, marked ~ if the sample is too small and ? if the run is too short."""
+        return numbers.mark(self) + written(self.value, self.unit)
+
+    def __str__(self) -> str:
+        """Return the value with its interval.
+
+        >>> str(Figure(15_000, 14_200, 16_100)), str(Figure(583558.2, unit="IOPS"))
+        ('15.00 us (14.20 us to 16.10 us)', '583,558')
+        """
+        if self.low is None or self.high is None:
+            return self.text
+        return f"{self.text} ({written(self.low, self.unit)} to {written(self.high, self.unit)})"
+
+
+def open_figure(
+    value: float, *, count: int, needed: int = 0, supported: bool = True, unit: Unit = "ns"
+) -> Figure:
+    """Return the figure of a run that is too short for its dependence, with an open interval."""
+    return Figure(
+        value, supported=supported, needed=needed, count=count, dependence=True, long_enough=False, unit=unit
+    )
+
+
+def written(value: float, unit: Unit) -> str:
+    """Return a value as people read it; requests a second are a bare number.
+
+    >>> written(583558.2, "IOPS"), written(2.5e9, "B/s"), written(15000, "ns")
+    ('583,558', '2,500 MB/s', '15.00 us')
+    """
+    if unit == "IOPS":
+        return numbers.figure(value) if value < 1000 else f"{value:,.0f}"
+    return numbers.duration(value) if unit == "ns" else numbers.bandwidth(value)
