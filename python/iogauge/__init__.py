@@ -25,14 +25,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from iogauge.errors import IogaugeError, UsageError
+    from iogauge.errors import IogaugeError, UnknownNameError, UsageError
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.follow import Following, follow
     from iogauge.library.job_options import JobOption, options
     from iogauge.library.models.compared import ModelComparison, compare_models
     from iogauge.library.models.described import Model, model
     from iogauge.library.models.fitted import FittedModel, fit_published, fit_twin
-    from iogauge.library.models.listed import models
+    from iogauge.library.models.listed import Models, models
     from iogauge.library.models.own import new_model
     from iogauge.library.models.served import ModelServer, serve_model
     from iogauge.library.options import ReviewOptions
@@ -42,13 +42,19 @@ if TYPE_CHECKING:
     from iogauge.library.reading.compare import Comparison, compare
     from iogauge.library.reading.imported import import_results
     from iogauge.library.reading.published import Published, published
+    from iogauge.library.reading.questions import export_tables, query
     from iogauge.library.reading.report import write_report
-    from iogauge.library.reading.reviews import list_reviews
+    from iogauge.library.reading.reviews import SavedReview, SavedReviews, list_reviews
     from iogauge.library.reading.saved import Review, open_review
     from iogauge.library.review import review
     from iogauge.library.running.recover import recover
-    from iogauge.library.running.result import RunResult
+    from iogauge.library.running.result import DirectionResult, JobResult, Latency, RunResult
     from iogauge.library.running.run import run
+    from iogauge.library.suites import Suites, SuiteSummary, list_suites
+    from iogauge.results.position import Position
+    from iogauge.results.run import Run
+    from iogauge.results.suite_result import SuiteResult
+    from iogauge.stats.figure import Figure
 
 __version__ = "0.1.0"
 
@@ -56,31 +62,46 @@ __all__ = [
     "Chart",
     "Comparison",
     "ConditionError",
+    "DirectionResult",
+    "Figure",
     "FittedModel",
     "Following",
     "Interrupted",
     "IogaugeError",
     "JobOption",
+    "JobResult",
+    "Latency",
     "Model",
     "ModelComparison",
     "ModelServer",
+    "Models",
     "Plan",
+    "Position",
     "Progress",
     "Published",
     "Review",
     "ReviewOptions",
+    "Run",
     "RunError",
     "RunResult",
+    "SavedReview",
+    "SavedReviews",
     "StepsError",
+    "SuiteResult",
+    "SuiteSummary",
+    "Suites",
+    "UnknownNameError",
     "UsageError",
     "__version__",
     "compare",
     "compare_models",
+    "export_tables",
     "fit_published",
     "fit_twin",
     "follow",
     "import_results",
     "list_reviews",
+    "list_suites",
     "model",
     "models",
     "new_model",
@@ -88,6 +109,7 @@ __all__ = [
     "options",
     "plan",
     "published",
+    "query",
     "recover",
     "review",
     "run",
@@ -99,30 +121,45 @@ _MODULES = {
     "Chart": "library.reading.chart",
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
+    "DirectionResult": "library.running.result",
+    "Figure": "stats.figure",
     "FittedModel": "library.models.fitted",
     "Following": "library.follow",
     "Interrupted": "library.errors",
     "IogaugeError": "errors",
     "JobOption": "library.job_options",
+    "JobResult": "library.running.result",
+    "Latency": "library.running.result",
     "Model": "library.models.described",
     "ModelComparison": "library.models.compared",
     "ModelServer": "library.models.served",
+    "Models": "library.models.listed",
     "Plan": "library.plan",
+    "Position": "results.position",
     "Progress": "library.progress",
     "Published": "library.reading.published",
     "Review": "library.reading.saved",
     "ReviewOptions": "library.options",
+    "Run": "results.run",
     "RunError": "library.errors",
     "RunResult": "library.running.result",
+    "SavedReview": "library.reading.reviews",
+    "SavedReviews": "library.reading.reviews",
     "StepsError": "library.errors",
+    "SuiteResult": "results.suite_result",
+    "SuiteSummary": "library.suites",
+    "Suites": "library.suites",
+    "UnknownNameError": "errors",
     "UsageError": "errors",
     "compare": "library.reading.compare",
     "compare_models": "library.models.compared",
+    "export_tables": "library.reading.questions",
     "fit_published": "library.models.fitted",
     "fit_twin": "library.models.fitted",
     "follow": "library.follow",
     "import_results": "library.reading.imported",
     "list_reviews": "library.reading.reviews",
+    "list_suites": "library.suites",
     "model": "library.models.described",
     "models": "library.models.listed",
     "new_model": "library.models.own",
@@ -130,6 +167,7 @@ _MODULES = {
     "options": "library.job_options",
     "plan": "library.plan",
     "published": "library.reading.published",
+    "query": "library.reading.questions",
     "recover": "library.running.recover",
     "review": "library.review",
     "run": "library.running.run",

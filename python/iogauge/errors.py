@@ -24,3 +24,9 @@ class IogaugeError(Exception):
 
 class UsageError(IogaugeError):
     """An invalid request, whatever its target. Nothing was done."""
+
+
+class UnknownNameError(UsageError, KeyError):
+    """A result has no part of this name; the hint lists the names that it has."""
+
+    __str__ = Exception.__str__  # KeyError's puts the message in quotes

@@ -37,7 +37,7 @@ def export(
     ] = None,
 ) -> None:
     """Write files and print their names, one a line."""
-    from iogauge.library.reading.questions import export_tables
+    from iogauge.library.reading.questions import export_tables, query
     from iogauge.library.reading.report import claims_beside
     from iogauge.report.tables_text import write_csv, write_parquet
     from iogauge.store.outputs import Existing
@@ -50,12 +50,12 @@ def export(
     claims = claims_beside(reviews, say=streams.say)
     packed = claims.file(parquet, existing=Existing.OWN) if parquet is not None else None
     directory = claims.make_directory(csv) if csv is not None else None
-    figures, tables = export_tables(reviews)
+    tables = export_tables(reviews) if directory is not None else {}
     files = {
         name: claims.file(directory / name, existing=Existing.OWN) for name in tables if directory is not None
     }
     if packed is not None:
-        write_parquet(figures, packed)
+        write_parquet(query("from figures", reviews), packed)
         streams.show(f"{packed.path}\n")
     for name, file in files.items():
         write_csv(tables[name], file)

@@ -15,14 +15,15 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli.terminal import process, status, streams
 
 if TYPE_CHECKING:
-    from iogauge.store.find import Found
+    from iogauge.library.reading.reviews import SavedReview
+    from iogauge.schema import Manifest
 
 HEAD = ("review", "begun", "age", "targets", "suites", "pace", "repeats", "steps")
 
@@ -51,14 +52,13 @@ def list_(
         return
     reviews = list_reviews(*directories or ())
     if as_json:
-        streams.show(json.dumps([_json(entry) for entry in reviews], indent=2, allow_nan=False) + "\n")
-    elif any(entry.review for entry in reviews):
-        rows = [_cells(entry) for entry in reviews if entry.review]
+        streams.show(json.dumps([saved.to_dict() for saved in reviews], indent=2, allow_nan=False) + "\n")
+    elif rows := [_cells(saved, saved.manifest) for saved in reviews if saved.manifest]:
         streams.show("".join(f"{line}\n" for line in aligned([HEAD, *rows], left=len(HEAD) - 1)))
         streams.say(_built_in())
-    for entry in reviews:
-        if entry.problem and not as_json:
-            streams.say(entry.problem.render())
+    for saved in reviews:
+        if saved.problem and not as_json:
+            streams.say(saved.problem.render())
     if not reviews:
         where = ", ".join(map(str, directories or [Path()]))
         streams.say(f"no review is saved in {where}\nhint: iogauge review TARGET makes one")
@@ -73,30 +73,18 @@ def _built_in() -> str:
     return f"built in: {PUBLISHED}, {figures} of {numbers.counted(len(drives), 'drive')} (iogauge list --published)"
 
 
-def _cells(entry: Found) -> tuple[str, ...]:
-    assert entry.review is not None
-    manifest = entry.review.manifest
-    suites = dict.fromkeys(plan.suite for plan in manifest.plans)
+def _cells(saved: SavedReview, manifest: Manifest) -> tuple[str, ...]:
     return (
-        str(entry.path),
+        str(saved.path),
         manifest.created_at[:16].replace("T", " "),
         _age(manifest.created_at),
         ", ".join(target.model or target.path for target in manifest.targets),
-        ", ".join(suites),
+        ", ".join(dict.fromkeys(plan.suite for plan in manifest.plans)),
         manifest.pace,
         str(manifest.repeats),
-        _steps(entry),
+        f"{saved.complete} of {saved.planned}{'' if saved.all_planned else ' and more'}"
+        + (f", {saved.reported} reported" if saved.reported else ""),
     )
-
-
-def _steps(entry: Found) -> str:
-    assert entry.review is not None
-    manifest = entry.review.manifest
-    # The steps after a search are unknown until it has run.
-    more = " and more" if any(plan.search and not plan.steps for plan in manifest.plans) else ""
-    runs = len({(figure.label, figure.at) for figure in entry.reported})
-    reported = f", {runs} reported" if runs else ""
-    return f"{len(entry.review.completed())} of {len(manifest.steps)}{more}{reported}"
 
 
 def _age(created_at: str) -> str:
@@ -109,26 +97,6 @@ def _age(created_at: str) -> str:
         if seconds >= unit_s:
             return f"{seconds // unit_s:.0f} {name}"
     return f"{max(seconds, 0):.0f} s"
-
-
-def _json(entry: Found) -> dict[str, Any]:
-    if entry.review is None:
-        assert entry.problem is not None
-        return {"review": str(entry.path), "problem": str(entry.problem), "hint": entry.problem.hint}
-    manifest = entry.review.manifest
-    return {
-        "review": str(entry.path),
-        "id": manifest.id,
-        "created_at": manifest.created_at,
-        "targets": [target.model_dump(mode="json") for target in manifest.targets],
-        "suites": [*dict.fromkeys(plan.suite for plan in manifest.plans)],
-        "pace": manifest.pace,
-        "repeats": manifest.repeats,
-        "state": manifest.state,
-        "steps": len(manifest.steps),
-        "complete": len(entry.review.completed()),
-        "all_planned": not any(plan.search and not plan.steps for plan in manifest.plans),
-    }
 
 
 def _published(*, as_json: bool) -> None:

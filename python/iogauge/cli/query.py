@@ -54,7 +54,7 @@ def query(
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
     claims = claims_beside(reviews, say=streams.say) if parquet is not None else None
     output = claims.file(parquet, existing=Existing.OWN) if claims and parquet is not None else None
-    answer = questions.query(reviews, sql)
+    answer = questions.query(sql, reviews)
     if output is not None:
         write_parquet(answer, output)
         streams.show(f"{parquet}\n")

@@ -142,6 +142,20 @@ def as_list(texts: Iterable[StrPath] | StrPath) -> list[str]:
     return [fspath(texts)] if isinstance(texts, str | PathLike) else [fspath(text) for text in texts]
 
 
+def flat(reviews: Iterable[StrPath | Iterable[StrPath]], *, needed: bool = True) -> list[str]:
+    """Return paths as text; each argument is a path, or a list of them.
+
+    Raises UsageError if there is none and one is ``needed``.
+
+    >>> flat(["a", ["b", Path("c")]])
+    ['a', 'b', 'c']
+    """
+    paths = [path for review in reviews for path in as_list(review)]
+    if needed and not paths:
+        raise UsageError("name a review", hint="the directory of a saved review, or 'published'")
+    return paths
+
+
 def anchored(targets: Sequence[str]) -> list[str]:
     """Return absolute paths, so that the review can be resumed from any directory.
 

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 from iogauge.errors import UsageError
 from iogauge.library import options as review_options
 from iogauge.library.options import ReviewOptions, StrPath
+from iogauge.results.tabular import Tabular
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.text import html, numbers
 from iogauge.text.option import option
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from iogauge.reviews.estimate import Following, ReviewCost, StepCost
     from iogauge.workload.scripts import ScriptFiles
 
@@ -78,9 +81,12 @@ def plan(
     return Plan(manifest, program)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A planned review: its steps, how long they take, and how much they write at most."""
+@dataclass(frozen=True, repr=False)
+class Plan(Tabular):
+    """A planned review: its steps, how long they take, and how much they write at most.
+
+    Iterate over it for its steps. ``str()`` is what ``iogauge plan`` prints.
+    """
 
     manifest: Manifest
     program: Program | None = None
@@ -98,6 +104,19 @@ class Plan:
     def steps(self) -> tuple[StepCost, ...]:
         """The steps known now, in the order in which they run."""
         return self.cost.steps
+
+    def __iter__(self) -> Iterator[StepCost]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each step known now, as an Arrow table; times are in seconds, sizes in bytes."""
+        import pyarrow as pa
+
+        rows = [{**_step(step), "targets": ", ".join(step.plan.targets)} for step in self.steps]
+        return pa.Table.from_pylist(rows)
 
     @property
     def fewest_steps(self) -> int:
@@ -144,6 +163,20 @@ class Plan:
         if self.program is None:
             raise UsageError("the plan is for no other program", hint="plan with program='fio' or 'diskspd'")
         return export_steps(Path(directory), self.manifest, self.program, suite_of)
+
+    def to_text(self) -> str:
+        """Return the steps as a table, then what they take, write and discard."""
+        from iogauge.report import plan_text
+
+        return "".join(f"{line}\n" for line in plan_text.lines(self.manifest, self.cost))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        suites = ", ".join(dict.fromkeys(plan.suite for plan in self.manifest.plans))
+        targets = ", ".join(target.path for target in self.manifest.targets)
+        return f"<Plan of {suites} on {targets}: {self.most_steps} steps>"
 
     def _repr_html_(self) -> str:
         fewest, most = self.fewest_steps, self.most_steps
@@ -251,40 +284,3 @@ def _elsewhere(path: str, *, size: int | str | None) -> TargetFacts:
     path = re.sub(r"^#(?=\d+$)", r"\\\\.\\PhysicalDrive", path)
     kind: Literal["block", "file"] = "block" if is_drive(path) else "file"
     return TargetFacts(path=path, kind=kind, size_bytes=size_bytes(size, name="size"))
-
-
-def suite_costs() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each published procedure by its name: its title, its source, and its cost at each pace.
-
-    The costs are those on a block device. Times are in seconds; ``search``: whether steps follow from a search.
-    """
-    from iogauge.suites import DEFAULT, SUITES
-
-    for name, suite in SUITES.items():
-        yield name, {"default": name in DEFAULT, **_suite_cost(suite)}
-
-
-def _suite_cost(suite: Any) -> dict[str, Any]:
-    from iogauge import schema
-    from iogauge.reviews.ahead import expected_s
-    from iogauge.suites import SuiteRequest
-    from iogauge.suites.suite import Ahead
-
-    drives = tuple(
-        TargetFacts(path=f"/dev/drive{number}", kind="block", size_bytes=10**12)
-        for number in range(suite.FEWEST_TARGETS)
-    )
-    paces: dict[str, Any] = {}
-    for pace in get_args(schema.Pace):
-        request = SuiteRequest(targets=drives, pace=pace)
-        steps = suite.plan(request)
-        ahead = suite.ahead(steps, request) or Ahead()
-        before = sum(map(expected_s, (*steps.steps, *((steps.search,) if steps.search else ()))))
-        paces[pace] = {
-            "steps": len(steps.steps) + len(ahead.least),
-            "most_steps": len(steps.steps) + len(ahead.most),
-            "expected_s": before + sum(map(expected_s, ahead.least)),
-            "longest_s": before + sum(map(expected_s, ahead.most)),
-            "search": steps.search is not None,
-        }
-    return {"title": suite.TITLE, "source": suite.SOURCE, "paces": paces}

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from iogauge.errors import IogaugeError
 from iogauge.results.run import Run
 from iogauge.schema import Axis, Notice, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures
@@ -102,9 +103,9 @@ class Position:
 
     @cached_property
     def figures(self) -> StepFigures:
-        """The pooled figures of all complete runs. Raises ValueError if there are none."""
+        """The pooled figures of all complete runs. Raises IogaugeError if there are none."""
         if not self.runs:
-            raise ValueError(f"{self.name}: not measured yet")
+            raise IogaugeError(f"{self.name}: not measured yet", hint="resume the review")
         return pooled([run.figures for run in self.runs])
 
     @property
@@ -127,3 +128,11 @@ class Position:
         """Reasons for which runs ended early, each once."""
         reasons = (run.stopped_by for run in self.runs)
         return tuple(dict.fromkeys(why for why in reasons if why))
+
+    def __repr__(self) -> str:
+        figures = self.figures if self.runs else None
+        mean = figures and figures.mean
+        measured = (
+            f"{figures.iops:,.0f} IOPS" + (f", mean {mean}" if mean else "") if figures else "not measured"
+        )
+        return f"<Position {self.name}: {measured}>"

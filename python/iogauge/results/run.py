@@ -43,6 +43,9 @@ class Run:
         self._suite = suite
         self._figures: dict[Direction | None, StepFigures] = {}
 
+    def __repr__(self) -> str:
+        return f"<Run {self.plan.id}>"
+
     @cached_property
     def record(self) -> RunRecord:
         """The record of the run; ``intervals`` has its course over time."""

@@ -9,25 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from iogauge.results.collection import Collection
 from iogauge.results.conclusions import Conclusions
 from iogauge.results.position import Position, name_of
 from iogauge.results.run import Run
+from iogauge.results.tabular import Tabular
 from iogauge.schema import Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import Ratio, ratio
 from iogauge.store import Review
 from iogauge.text import html, numbers
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SHOWN = (0.5, 0.99, 0.999)
 """Quantiles that a notebook shows."""
 
 
-class SuiteResult:
-    """One suite of a review on its target.
+class SuiteResult(Tabular, Collection[Position]):
+    """One suite of a review on its target. ``result["70 % reads"]`` is the position of that name.
 
     ``label`` names the target for people, ``slug`` names the result in links and files; both are unique among results
     that are shown together. ``conclude`` returns the suite's conclusions.
     """
+
+    NOUN = "position"
 
     def __init__(
         self,
@@ -83,8 +91,20 @@ class SuiteResult:
         """The positions with at least one complete repeat."""
         return tuple(position for position in self.planned if position.runs)
 
+    def _parts(self) -> dict[str, Position]:
+        return {position.name: position for position in self.positions}
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each complete step and direction, as an Arrow table, with the columns of a review's."""
+        from iogauge.results.tables import figures_of_plans
+
+        return figures_of_plans(self.path, [self.plan.key])
+
     def __iter__(self) -> Iterator[Position]:
         return iter(self.positions)
+
+    def __len__(self) -> int:
+        return len(self.positions)
 
     @property
     def runs(self) -> Iterator[Run]:
@@ -166,6 +186,9 @@ class SuiteResult:
     def device_timed(self) -> bool:
         """Whether the kernel measured the device's time, which it does not for drive models."""
         return any(run.figures.device_mean_ns is not None for run in self.runs)
+
+    def __repr__(self) -> str:
+        return f"<SuiteResult {self.plan.suite} of {', '.join(self.plan.targets)} in {self.path}>"
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: findings, then a row for each position."""

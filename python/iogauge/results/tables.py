@@ -98,6 +98,14 @@ def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa
     return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
+def figures_of_plans(directory: Path, keys: Collection[str]) -> pa.Table:
+    """Return the rows of the plans with these keys, of the review in ``directory``."""
+    import pyarrow.compute as pc
+
+    table = figures_table([directory])
+    return table.filter(pc.is_in(table["plan"], value_set=pa.array(list(keys))))
+
+
 def moments_table(paths: Iterable[Path]) -> pa.Table:
     """Return the measured job of each step over time, a row for each interval. Raises as ``figures_table``."""
     names = [name for name in MOMENTS.names if name not in ("review", "step", "target", "suite")]

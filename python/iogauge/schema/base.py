@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -49,3 +49,11 @@ class PerDirection(Model, Generic[T]):
         4096
         """
         return cls(read=value, write=value, trim=value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the values. A class of one type of value has no name in this module, by which pickle could find it."""
+        return _per_direction, (self.read, self.write, self.trim)
+
+
+def _per_direction(read: Any, write: Any, trim: Any) -> PerDirection[Any]:
+    return PerDirection(read=read, write=write, trim=trim)

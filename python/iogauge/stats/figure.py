@@ -45,11 +45,15 @@ class Figure:
         """Return the value with its interval.
 
         >>> str(Figure(15_000, 14_200, 16_100)), str(Figure(583558.2, unit="IOPS"))
-        ('15.00 us (14.20 us to 16.10 us)', '583,558')
+        ('15.00 us (14.20 us to 16.10 us)', '583,558 IOPS')
         """
+        text = f"{self.text} IOPS" if self.unit == "IOPS" else self.text
         if self.low is None or self.high is None:
-            return self.text
-        return f"{self.text} ({written(self.low, self.unit)} to {written(self.high, self.unit)})"
+            return text
+        return f"{text} ({written(self.low, self.unit)} to {written(self.high, self.unit)})"
+
+    def _repr_html_(self) -> str:
+        return str(self)
 
 
 def open_figure(

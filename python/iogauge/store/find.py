@@ -21,7 +21,7 @@ DEPTH = 4
 
 
 @dataclass(frozen=True)
-class Found:
+class Directory:
     """A directory with a manifest: its review, or why it cannot be read."""
 
     path: Path
@@ -31,7 +31,7 @@ class Found:
     """Figures without samples of an imported review."""
 
 
-def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
+def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Directory]:
     """Yield the reviews in a directory and below it, by path.
 
     Raises IogaugeError if ``directory`` itself cannot be read; unreadable directories below it are skipped.
@@ -55,8 +55,8 @@ def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
                 continue  # an unreadable directory has no review to show
 
 
-def _opened(path: Path) -> Found:
+def _opened(path: Path) -> Directory:
     try:
-        return Found(path, Review.open(path), reported=read_summary(path))
+        return Directory(path, Review.open(path), reported=read_summary(path))
     except IogaugeError as error:
-        return Found(path, None, error)
+        return Directory(path, None, error)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from iogauge.cli import main, plan
+from iogauge.cli import main
 from iogauge.cli.terminal import confirm
+from iogauge.report import plan_text
 from iogauge.reviews.estimate import LINK_Bps, cost_of, cost_of_step
 from iogauge.reviews.manifest import new_manifest
 from iogauge.schema import Manifest, StepPlan, SuitePlan
@@ -119,7 +120,9 @@ def test_what_nothing_limits_is_bounded_by_the_drive_s_link(capsys: pytest.Captu
     )
     found = cost_of(made, suite_of)
     assert found.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
-    assert "the most that links carry (600.0 MB/s); a drive takes less" in "\n".join(plan._lines(made, found))
+    assert "the most that links carry (600.0 MB/s); a drive takes less" in "\n".join(
+        plan_text.lines(made, found)
+    )
 
 
 def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +131,7 @@ def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     found = cost_of(made, suite_of)
     assert [each.suite for each in found.unknown] == ["mixed"]
     assert "Mixed reads and writes adds steps that follow from its results" in "\n".join(
-        plan._lines(made, found)
+        plan_text.lines(made, found)
     )
 
 
@@ -331,7 +334,7 @@ def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
     found = cost_of(made, suite_of)
     assert (found.expected_s, found.at_least) == (2000, True)
     assert (found.written_bytes, found.bounded) == (6 * 10**12, True)
-    shown = "\n".join(plan._lines(made, found))
+    shown = "\n".join(plan_text.lines(made, found))
     assert "at least 33 min 20 s" in shown
     assert "writes at most 6.000 TB" in shown
     assert "its content is lost" in shown
@@ -341,7 +344,7 @@ def test_what_is_not_bounded_is_unknown() -> None:
     made = device(step("rw=write\nfilename=/dev/other\n"))
     found = cost_of(made, suite_of)
     assert found.writes_to("/dev/nvme0n1")
-    shown = list(plan._lines(made, found))
+    shown = list(plan_text.lines(made, found))
     assert shown[1].split()[-1] == "unknown"
     assert "an unknown amount by jobs that write until their target is full" in "\n".join(shown)
 
@@ -357,7 +360,7 @@ def test_what_only_gives_content_back_is_announced_and_asked_about(
     job: str, lost: str, *, purge: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = device(step(job, purge=purge))
-    shown = list(plan._lines(made, cost_of(made, suite_of)))
+    shown = list(plan_text.lines(made, cost_of(made, suite_of)))
     assert f"/dev/nvme0n1: {lost}" in shown
     assert any("its content is lost" in line for line in shown)
     heard = Terminal()

@@ -26,7 +26,7 @@ import iogauge
 
 result = iogauge.run("job.fio", target="model:p4800x", seed=1)
 p999 = result["reads"].read.lat.quantile(0.999)
-bounds: tuple[float | None, float | None] = (p999.low_ns, p999.high_ns)
+bounds: tuple[float | None, float | None] = (p999.low, p999.high)
 supported: bool = p999.supported
 plan: iogauge.Plan = iogauge.plan("model:p4800x", suites=["mixed"], pace="quick", size="1g")
 review: iogauge.Review = iogauge.review(["a.bin", Path("b.bin")], suites=["write-pressure"], runtime=1.5, seed=1)

@@ -83,7 +83,7 @@ def test_a_library_that_is_missing_is_named() -> None:
     code = (
         "import sys; sys.modules['polars'] = sys.modules['pandas'] = None\n"
         "import pyarrow as pa\n"
-        "from iogauge.library.tables import Tabular\n"
+        "from iogauge.results.tabular import Tabular\n"
         "class Some(Tabular):\n"
         "    def to_arrow(self): return pa.table({'x': [1]})\n"
         "for method in (Some().to_polars, Some().to_pandas):\n"

@@ -138,7 +138,9 @@ def test_reviews_are_listed(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "manifest.json").write_text("{")
     good, bad = iogauge.list_reviews(tmp_path)
-    assert good.review is not None
     assert good.review.manifest.seed == 7
-    assert (bad.path, bad.review) == (tmp_path / "b", None)
-    assert bad.problem is not None
+    assert (good.complete, good.problem) == (good.planned, None)
+    assert bad.path == tmp_path / "b"
+    assert "not JSON" in str(bad.problem)
+    with pytest.raises(iogauge.IogaugeError, match="not JSON"):
+        _ = bad.review

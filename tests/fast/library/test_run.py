@@ -51,7 +51,7 @@ def test_an_unsupported_quantile_says_so(result: iogauge.RunResult) -> None:
 def test_what_a_job_does_not_do_is_zero(result: iogauge.RunResult) -> None:
     writes = result["reads"].write
     assert (writes.ios, writes.bytes, writes.errors, writes.iops.value) == (0, 0, {}, 0.0)
-    with pytest.raises(iogauge.IogaugeError, match="reads: write: nothing completed"):
+    with pytest.raises(iogauge.IogaugeError, match="reads, write: nothing completed"):
         _ = writes.lat
 
 

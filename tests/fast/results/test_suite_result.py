@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
+from iogauge.errors import IogaugeError
 from iogauge.results.position import name_of
 from iogauge.results.review import load
 from iogauge.schema import Direction, Interval
@@ -124,5 +125,5 @@ def test_a_position_without_a_run_has_no_figures(tmp_path: Path) -> None:
     reviews.save(tmp_path / "r", drive, pressures_MBps=(0, 300), missing=(300,))
     (result,) = load([tmp_path / "r"])
     assert [position.at for position in result] == [0]
-    with pytest.raises(ValueError, match="300 MB/s: not measured yet"):
+    with pytest.raises(IogaugeError, match="300 MB/s: not measured yet"):
         _ = result.planned[1].figures

@@ -1,4 +1,4 @@
-"""Ask on a terminal before a review writes much or purges, and say what is lost.
+"""Ask on a terminal before a review writes much or purges.
 
 For a block device it asks about any write, for a file about a large amount. Without a terminal it does not ask: no
 device is written without ``--destroy`` anyway.
@@ -7,7 +7,6 @@ device is written without ``--destroy`` anyway.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -57,27 +56,6 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
         parts.append(f"this writes {amount}{unknown if most else ''} to {', '.join(written)}{more}")
     time = numbers.clock_time(cost.expected_s)
     return f"{'; '.join(parts)}, and takes at least {time}; continue?"
-
-
-def lost(manifest: Manifest, cost: ReviewCost, *, asked_by: str | None = None) -> Iterator[str]:
-    """Yield a line for each target whose content is lost, after a line on how it is purged.
-
-    ``asked_by``: the script that runs the steps instead of the review, and the option that it needs.
-    """
-    for target in manifest.targets:
-        if target.modelled:
-            continue
-        if given_back := cost.given_back(target.path):
-            yield f"{target.path}: {given_back}"
-        if given_back or cost.writes_to(target.path):
-            if asked_by is not None:
-                there = "" if target.kind == "block" else " if it exists"
-                what = f"its content is lost ({asked_by}{there})"
-            elif target.kind == "block":
-                what = "its content is lost (review needs --destroy)"
-            else:
-                what = "created if it is missing, refused if iogauge did not make it"
-            yield f"writes to {target.path}: {what}"
 
 
 def _asks(target: TargetFacts, cost: ReviewCost) -> bool:

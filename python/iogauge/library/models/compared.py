@@ -11,7 +11,7 @@ from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.models import compared_text
 from iogauge.library.options import as_list, require_choice
 from iogauge.library.progress import OnProgress, Progress
-from iogauge.library.tables import Tabular
+from iogauge.results.tabular import Tabular
 from iogauge.text import html
 from iogauge.text.option import call, either
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from iogauge.library.tables import Tabular
+from iogauge.results.collection import unknown_name
+from iogauge.results.tabular import Tabular
 from iogauge.text import html, numbers
 
 if TYPE_CHECKING:
@@ -57,12 +58,12 @@ class Model(Tabular):
         """Identifies all parameters: a drive's with those of its machine, as in results; or a machine's alone."""
 
     def __getitem__(self, place: str) -> float | int | bool | str:
-        """Return the value at a place, of the first file that has it. Raises KeyError."""
-        for file in self.files:
-            for name, leaf in file.leaves():
-                if name == place:
-                    return leaf if isinstance(leaf, str) else leaf.value
-        raise KeyError(place)
+        """Return the value at a place, of the first file that has it. Raises UnknownNameError, a KeyError."""
+        values = {name: leaf for file in reversed(self.files) for name, leaf in file.leaves()}
+        if place not in values:
+            raise unknown_name(place, values, noun="parameter", of=repr(self).strip("<>"))
+        leaf = values[place]
+        return leaf if isinstance(leaf, str) else leaf.value
 
     def to_dict(self) -> dict[str, Any]:
         """Return each file, by ``drive`` and ``machine``, and the digest as data that JSON can hold."""

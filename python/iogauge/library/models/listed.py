@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from iogauge.results.collection import Collection
+from iogauge.results.tabular import Tabular
 from iogauge.text import html
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-@dataclass(frozen=True)
-class Models:
-    """Drive and machine models, each sorted by name."""
+
+@dataclass(frozen=True, repr=False)
+class Models(Tabular, Collection["MachineModel"]):
+    """Drive models, then machine models, each sorted by name. ``models["p4800x"]`` is one by any of its names."""
+
+    NOUN = "model"
 
     drives: tuple[DriveModel, ...]
     machines: tuple[MachineModel, ...]
+
+    def _parts(self) -> Mapping[str, MachineModel]:
+        every = (*self.drives, *self.machines)
+        return {name: model for model in every for name in (model.name, *model.also)}
+
+    def __iter__(self) -> Iterator[MachineModel]:
+        return iter((*self.drives, *self.machines))
+
+    def __len__(self) -> int:
+        return len(self.drives) + len(self.machines)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each model, as an Arrow table; ``target`` and ``machine`` are null for machines."""
+        import pyarrow as pa
+
+        rows = [
+            {
+                "model": model.name,
+                "kind": "drive" if isinstance(model, DriveModel) else "machine",
+                "title": model.title,
+                "version": model.version,
+                "also": ", ".join(model.also),
+                "target": model.target if isinstance(model, DriveModel) else None,
+                "machine": model.machine if isinstance(model, DriveModel) else None,
+            }
+            for model in self
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def __repr__(self) -> str:
+        return f"<Models: {len(self.drives)} drives, {len(self.machines)} machines>"
 
     def _repr_html_(self) -> str:
         drives = ([drive.target, drive.title, drive.machine or ""] for drive in self.drives)

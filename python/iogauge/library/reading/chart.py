@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import UsageError
-from iogauge.library.tables import Tabular
+from iogauge.results.tabular import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa

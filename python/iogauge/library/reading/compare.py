@@ -7,17 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.library.options import StrPath, as_list
+from iogauge.library.options import StrPath, as_list, flat
 from iogauge.library.progress import OnProgress
 from iogauge.library.reading.report import (
     MARGIN,
     claims_beside,
     fraction,
-    names_of,
     read_report,
     written,
 )
-from iogauge.library.tables import Tabular
+from iogauge.results.tabular import Tabular
 from iogauge.text import html
 
 if TYPE_CHECKING:
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     from iogauge.store.outputs import Output
 
 
-def compare(*reviews: StrPath, suites: Sequence[str] | str = (), margin: float | str = MARGIN) -> Comparison:
+def compare(
+    *reviews: StrPath | Sequence[StrPath], suites: Sequence[str] | str = (), margin: float | str = MARGIN
+) -> Comparison:
     """Compare saved reviews step by step, all with the first; a review of several targets compares these.
 
     Args:
@@ -42,7 +43,7 @@ def compare(*reviews: StrPath, suites: Sequence[str] | str = (), margin: float |
     """
     from iogauge.comparison.sides import compare_named
 
-    names, suites = names_of(reviews), as_list(suites)
+    names, suites = flat(reviews), as_list(suites)
     share = fraction(margin, name="margin")
     return Comparison(names, compare_named(names, suites=suites, margin=share), suites=suites, margin=share)
 

@@ -4,44 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from os import fspath
 from typing import TYPE_CHECKING
 
-from iogauge.library.options import StrPath
+from iogauge.library.options import StrPath, flat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def query(reviews: Sequence[StrPath], sql: str) -> pa.Table:
+def query(sql: str, *reviews: StrPath | Sequence[StrPath]) -> pa.Table:
     """Run one statement of DuckDB's SQL over saved reviews, of which one may be ``"published"``.
 
-    Its views are ``figures`` (a row for each step), ``steps``, ``totals`` and ``intervals``.
+    Its views are ``figures`` (a row for each step), ``steps``, ``totals`` and ``intervals``, and columns of histograms
+    have functions (docs/formats.md).
 
-    Raises IogaugeError if a review does not exist, or the statement fails.
+    Raises IogaugeError if a review does not exist, or the statement fails; UsageError if no review is named.
+
+    Examples:
+        >>> import iogauge
+        >>> iogauge.query("select count(*) > 0 as known from figures", "published")["known"][0].as_py()
+        True
     """
     from iogauge.report.query_functions import FUNCTIONS
     from iogauge.results.published import split_names
     from iogauge.results.tables import figures_table
-    from iogauge.store.query import query as ask
+    from iogauge.store import query as sql_over
 
-    paths, published = split_names(fspath(review) for review in reviews)
+    paths, published = split_names(flat(reviews))
     views = {"figures": partial(figures_table, published=published)}
-    return ask(paths, sql, views=views, functions=FUNCTIONS)
+    return sql_over.query(paths, sql, views=views, functions=FUNCTIONS)
 
 
-def export_tables(reviews: Sequence[StrPath]) -> tuple[pa.Table, dict[str, pa.Table]]:
-    """Return the figures of saved reviews, and tables by file name: one for each plan, and one of intervals of time."""
+def export_tables(*reviews: StrPath | Sequence[StrPath]) -> dict[str, pa.Table]:
+    """Return the tables that ``iogauge export --csv`` writes, by their files' names.
+
+    One for each plan of a suite has a row for each complete step and direction; ``intervals.csv`` has a row for each
+    interval of time. Names of columns end in their unit. ``query("from figures", ...)`` has the rows of all suites.
+
+    Raises IogaugeError if a review does not exist; UsageError if no review is named.
+
+    Examples:
+        >>> import iogauge
+        >>> any(table.num_rows for table in iogauge.export_tables("published:p4800x").values())
+        True
+    """
     import pyarrow.compute as pc
 
     from iogauge.results.published import split_names
     from iogauge.results.tables import figures_table, moments_table
 
-    paths, published = split_names(fspath(review) for review in reviews)
+    paths, published = split_names(flat(reviews))
     figures = figures_table(paths, published=published)
     tables = {
         f"{key}.csv": figures.filter(pc.equal(figures["plan"], key)) for key in figures["plan"].unique()
     }
     if paths:
         tables["intervals.csv"] = moments_table(paths)
-    return figures, tables
+    return tables

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from iogauge.errors import UsageError
-from iogauge.library.options import StrPath, as_list
+from iogauge.library.options import StrPath, as_list, flat
 from iogauge.library.progress import OnProgress, Progress
 from iogauge.library.reading.judge_by import absolute, conclude_with
 from iogauge.text.option import option
@@ -55,7 +55,7 @@ def write_report(
 
     if format not in get_args(Format):
         raise UsageError(f"{option('format')} {format!r}: there is none of this name", hint="html or md")
-    names = names_of(reviews)
+    names = flat([reviews])
     claims = claims_beside(names, say=_message(on_progress))
     page = claim_page(claims, names, None if output is None else Path(output), format=format)
     report = read_report(
@@ -110,14 +110,6 @@ def written(report: Report, *, format: Format, on_progress: OnProgress = lambda 
     page = render.page(report, on_progress=_parts("drawing", on_progress))
     keep_computed(report.drives)
     return page
-
-
-def names_of(reviews: StrPath | Sequence[StrPath]) -> list[str]:
-    """Return the names of one review or several. Raises UsageError if there is none."""
-    names = [fspath(review) for review in ([reviews] if isinstance(reviews, str | PathLike) else reviews)]
-    if not names:
-        raise UsageError("name a review", hint="the directory of a saved review, or 'published'")
-    return names
 
 
 def claims_beside(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:

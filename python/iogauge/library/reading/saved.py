@@ -14,8 +14,9 @@ from iogauge.library.options import StrPath, as_list
 from iogauge.library.reading.chart import Chart
 from iogauge.library.reading.judge_by import absolute
 from iogauge.library.running.result import RunResult
-from iogauge.library.tables import Tabular
+from iogauge.results.collection import unknown_name
 from iogauge.results.suite_result import SuiteResult
+from iogauge.results.tabular import Tabular
 from iogauge.schema import Manifest
 from iogauge.store import Review as Stored
 from iogauge.text import html
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from iogauge.report.run.fail_if import Violation
+    from iogauge.results.run import Run
     from iogauge.reviews.runner import Failed
     from iogauge.schema import Notice
 
@@ -122,12 +124,13 @@ class Review(Tabular):
     def suite(self, name: str, *, target: str | None = None) -> SuiteResult:
         """Return the result of a suite, on the target of this path.
 
-        Raises IogaugeError if there is no such suite, and UsageError if it has several targets and none is named.
+        Raises UnknownNameError if there is no such suite, and UsageError if it has several targets and none is named.
         """
         named = [result for result in self.suites if result.plan.suite == name]
         if not named:
-            there = dict.fromkeys(result.plan.suite for result in self.suites)
-            raise IogaugeError(f"{self.path} has no suite {name!r}", hint=f"it has: {', '.join(there)}")
+            raise unknown_name(
+                name, (result.plan.suite for result in self.suites), noun="suite", of=str(self.path)
+            )
         paths = {path: result for result in named for path in result.plan.targets}
         if target is None:
             if len(named) > 1:
@@ -141,8 +144,19 @@ class Review(Tabular):
             )
         return paths[target]
 
+    def __getitem__(self, name: str) -> SuiteResult:
+        """Return the result of a suite, as ``suite`` does."""
+        return self.suite(name)
+
     def __iter__(self) -> Iterator[SuiteResult]:
         return iter(self.suites)
+
+    def __len__(self) -> int:
+        return len(self.suites)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = tuple(dict.fromkeys(result.plan.suite for result in self.suites))
+        return _reopened, (self.path, names, self._trusted)
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -150,14 +164,18 @@ class Review(Tabular):
         searches = [plan.search.id for plan in self.manifest.plans if plan.search]
         return (*(step.id for step in self.manifest.steps), *searches)
 
-    def step(self, step_id: str) -> RunResult:
-        """Return one step in full, as a run. Raises IogaugeError if there is none, or it is not complete."""
+    def step(self, step: str | Run) -> RunResult:
+        """Return one step in full, by its id or as a position's run: every job in every direction.
+
+        Raises IogaugeError if there is none, or it is not complete.
+        """
         from iogauge.workload.suggest import closest
 
+        step_id = step if isinstance(step, str) else step.plan.id
         known = self.steps
         if step_id not in known:
             # With its suite's name or without.
-            names = {name: step for step in known for name in (step, step.partition(".")[2] or step)}
+            names = {name: full for full in known for name in (full, full.partition(".")[2] or full)}
             near = closest(step_id, names)
             first = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
             listed = either(command="show --json", library="Review.steps")
@@ -174,18 +192,11 @@ class Review(Tabular):
         (``mean_ns``, ``mean_low_ns``, ``mean_high_ns``); ``supported`` is the highest quantile that the sample
         supports.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        from iogauge.results.tables import figures_of_plans, figures_table
 
-        from iogauge.results.tables import figures_table
-
-        table = figures_table([self.path])
-        keys = pa.array([result.plan.key for result in self.suites])
-        return table if self._all_shown else table.filter(pc.is_in(table["plan"], value_set=keys))
-
-    @property
-    def _all_shown(self) -> bool:
-        return len(self.suites) == len(self.manifest.plans)
+        if len(self.suites) == len(self.manifest.plans):
+            return figures_table([self.path])  # with the figures that an import has without steps
+        return figures_of_plans(self.path, [result.plan.key for result in self.suites])
 
     def query(self, sql: str) -> pa.Table:
         """Run one statement of DuckDB's SQL over the views ``figures``, ``steps``, ``totals`` and ``intervals``.
@@ -194,7 +205,7 @@ class Review(Tabular):
         """
         from iogauge.library.reading.questions import query
 
-        return query([self.path], sql)
+        return query(sql, self)
 
     def charts(self) -> dict[str, Chart]:
         """Return the charts of its report by name; a notebook draws them."""
@@ -248,3 +259,7 @@ class Review(Tabular):
 
     def __repr__(self) -> str:
         return f"<Review {self.path}>"
+
+
+def _reopened(path: Path, suites: tuple[str, ...], trusted: frozenset[str]) -> Review:
+    return Review(Stored.open(path), suites=suites, trusted=trusted)

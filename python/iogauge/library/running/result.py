@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.notebook import QUANTILES, folded_warnings
-from iogauge.library.tables import Tabular
+from iogauge.results.collection import Collection
+from iogauge.results.tabular import Tabular
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
 from iogauge.stats.figure import Figure
 from iogauge.text import html, numbers
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.schema import Notice
     from iogauge.stats.figures import StepFigures
+
+
+_HEAD = ("job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:.12g}" for q in QUANTILES), "max")
 
 
 class Latency:
@@ -60,6 +64,18 @@ class Latency:
 
     def _nothing(self) -> IogaugeError:
         return IogaugeError(f"{self._name}: nothing completed", hint="look at its ios and errors")
+
+    def __str__(self) -> str:
+        figures = {"mean": self.mean, **{f"p{100 * q:.12g}": self.quantile(q) for q in QUANTILES}}
+        return ", ".join(
+            [
+                *(f"{name} {figure}" for name, figure in figures.items()),
+                f"max {numbers.duration(self.max_ns)}",
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<Latency of {self._name}: {self}>"
 
 
 class DirectionResult:
@@ -123,10 +139,20 @@ class DirectionResult:
         """Return a latency by its name (docs/latency.md): lat, clat, slat, response, queued or lateness."""
         if kind not in [*Kind]:
             raise UsageError(f"there is no latency {kind!r}", hint=f"latencies: {', '.join(Kind)}")
-        sample = f"{self._job}: {self.direction.value}"
+        sample = f"{self._job}, {self.direction.value}"
         if not self.ios:
             raise IogaugeError(f"{sample}: nothing completed", hint="look at the job's rw, and at its errors")
         return Latency(self._of(Kind(kind)), sample)
+
+    def __str__(self) -> str:
+        lat = f", mean {self.lat.mean}" if self.ios else ""
+        return f"{self._job}, {self.direction.value}: {self.iops}, {self.bandwidth_Bps}{lat}"
+
+    def __repr__(self) -> str:
+        return f"<DirectionResult {self}>"
+
+    def _repr_html_(self) -> str:
+        return html.table(_HEAD, [[self._job, *_cells(self)]])
 
     @property
     def _tallies(self) -> list[Tally]:
@@ -165,9 +191,20 @@ class JobResult:
             part for part in (self.read, self.write, self.trim, self.sync) if part.ios or part.errors
         )
 
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.directions)) or f"{self.name}: nothing completed"
 
-class RunResult(Tabular):
+    def __repr__(self) -> str:
+        return f"<JobResult {self.name}: {', '.join(part.direction.value for part in self.directions)}>"
+
+    def _repr_html_(self) -> str:
+        return html.table(_HEAD, [[self.name, *_cells(part)] for part in self.directions])
+
+
+class RunResult(Tabular, Collection[JobResult]):
     """The result of a run. ``result["reads"]`` is the job of that name; ``str()``: the command's table."""
+
+    NOUN = "job"
 
     def __init__(
         self, record: RunRecord, intervals: Iterable[Interval], *, diskspd: str | None = None
@@ -184,17 +221,11 @@ class RunResult(Tabular):
         """The jobs by their names, in the order of the job file."""
         return {job.name: JobResult(self, job.name) for job in self.record.jobs.jobs}
 
-    def __getitem__(self, job: str) -> JobResult:
-        """Return a job by its name. Raises KeyError, which names the jobs of the run."""
-        if job not in self.jobs:
-            raise KeyError(f"{job!r}: the run has {', '.join(self.jobs)}")
-        return self.jobs[job]
+    def _parts(self) -> dict[str, JobResult]:
+        return self.jobs
 
-    def __iter__(self) -> Iterator[JobResult]:
-        return iter(self.jobs.values())
-
-    def __len__(self) -> int:
-        return len(self.jobs)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.record, self.intervals, self.diskspd)
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
@@ -259,12 +290,15 @@ class RunResult(Tabular):
         return self.to_text() + surroundings.warnings(self.warnings)
 
     def _repr_html_(self) -> str:
-        head = ("job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:.12g}" for q in QUANTILES), "max")
         rows = [[job.name, *_cells(part)] for job in self for part in job.directions]
-        return html.table(head, rows) + folded_warnings(self.warnings)
+        return html.table(_HEAD, rows) + folded_warnings(self.warnings)
 
     def __repr__(self) -> str:
         return f"<RunResult of {', '.join(self.jobs)}>"
+
+
+def _restored(record: RunRecord, intervals: tuple[Interval, ...], diskspd: str | None) -> RunResult:
+    return RunResult(record, intervals, diskspd=diskspd)
 
 
 def _figures(job: str, part: DirectionResult) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from iogauge.library.tables import Tabular
 from iogauge.report.run.rows import histogram_of
 from iogauge.results.figures import quantile_metric
+from iogauge.results.tabular import Tabular
 from iogauge.schema import Interval, Kind, RunRecord
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)

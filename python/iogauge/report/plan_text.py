@@ -1,0 +1,123 @@
+"""A plan as text: its steps, how long they take, how much they write at most, and what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from iogauge.report import plan_blocks
+from iogauge.reviews.estimate import Following, LINK_Bps, ReviewCost, StepCost
+from iogauge.schema import Manifest, SuitePlan
+from iogauge.text import numbers
+from iogauge.text.grid import aligned
+from iogauge.text.option import option
+
+
+def lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
+    """Yield a table of the steps, then what they take, write and discard, and what a comparison needs."""
+    several = len(made.plans) > 1
+    rows = [[_where(step, several=several), _time(step), _writes(step)] for step in cost.steps]
+    rows += [_follows(following, several=several) for following in cost.following]
+    yield from aligned([["step", "time", "writes at most"], *rows])
+    virtual = all(target.modelled for target in made.targets)
+    spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
+    yield ""
+    yield f"{counted_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
+    for plan in cost.unknown:
+        yield f"{plan.title} adds steps that follow from its results; their time and writes are unknown"
+    yield from lost(made, cost)
+    if made.repeats > 1:
+        yield f"{numbers.counted(made.repeats, 'block')}, each with its steps in another order:"
+        yield from plan_blocks.ordered(made)
+    if made.repeats > 1 or len(made.targets) > 1:
+        yield from plan_blocks.comparable(made)
+
+
+def _where(step: StepCost, *, several: bool) -> str:
+    return f"{_title(step.plan, several=several)}: {step.place}"
+
+
+def _title(plan: SuitePlan, *, several: bool) -> str:
+    return f"{plan.title} on {', '.join(plan.targets)}" if several else plan.title
+
+
+def _follows(following: Following, *, several: bool) -> list[str]:
+    """Return the row of the steps that follow from the results of one repeat."""
+    again = f" (repeat {following.repeat + 1})" if following.repeat else ""
+    steps = counted_steps(len(following.least), len(following.most), "further step")
+    time = span_text(following.expected_s, following.longest_s)
+    return [f"{_title(following.plan, several=several)}: {steps}{again}", time, _most_of(following.most)]
+
+
+def counted_steps(least: int, most: int, noun: str = "step") -> str:
+    """Return the number of steps.
+
+    >>> counted_steps(5, 5), counted_steps(2, 17, "further step")
+    ('5 steps', '2 to 17 further steps')
+    """
+    return numbers.counted(most, noun) if least == most else f"{least:,} to {numbers.counted(most, noun)}"
+
+
+def _time(cost: StepCost | ReviewCost) -> str:
+    least = "at least " if cost.at_least else ""
+    return f"{least}{span_text(cost.expected_s, cost.longest_s)}"
+
+
+def span_text(shortest_s: float, longest_s: float) -> str:
+    """Return a duration, or a range of durations.
+
+    >>> span_text(60, 60), span_text(3.5, 74)
+    ('1 min 00 s', '4 s to 1 min 14 s')
+    """
+    shortest, longest = numbers.clock_time(shortest_s), numbers.clock_time(longest_s)
+    return shortest if shortest == longest else f"{shortest} to {longest}"
+
+
+def _writes(step: StepCost) -> str:
+    return _most_of([step])
+
+
+def _most_of(steps: Sequence[StepCost]) -> str:
+    """Return the most that steps write; a dash if they write nothing."""
+    if not any(step.writes for step in steps):
+        return "-"
+    written = sum(step.written_bytes for step in steps)
+    if all(step.bounded for step in steps):
+        return numbers.size(written)
+    return f"unknown, up to {numbers.size(written)}" if written else "unknown"
+
+
+def _most(cost: ReviewCost, made: Manifest) -> str:
+    """Return the most that all steps write, as far as it is known."""
+    known = f"writes at most {numbers.size(cost.written_bytes)}"
+    if cost.bounded:
+        return known
+    if any(step.writes and not step.written_bytes for step in cost.most):
+        return f"{known}, and an unknown amount by jobs that write until their target is full"
+    links = {target.link_Bps for target in made.targets}
+    carried = (
+        f"a link of four lanes carries ({numbers.bandwidth(LINK_Bps)})"
+        if None in links
+        else f"links carry ({' and '.join(numbers.bandwidth(link) for link in sorted(filter(None, links)))})"
+    )
+    return f"{known}: the most that {carried}; a drive takes less"
+
+
+def lost(manifest: Manifest, cost: ReviewCost, *, asked_by: str | None = None) -> Iterator[str]:
+    """Yield a line for each target whose content is lost, after a line on how it is purged.
+
+    ``asked_by``: the script that runs the steps instead of the review, and the option that it needs.
+    """
+    for target in manifest.targets:
+        if target.modelled:
+            continue
+        if given_back := cost.given_back(target.path):
+            yield f"{target.path}: {given_back}"
+        if given_back or cost.writes_to(target.path):
+            if asked_by is not None:
+                there = "" if target.kind == "block" else " if it exists"
+                what = f"its content is lost ({asked_by}{there})"
+            elif target.kind == "block":
+                what = f"its content is lost (review needs {option('destroy')})"
+            else:
+                what = "created if it is missing, refused if iogauge did not make it"
+            yield f"writes to {target.path}: {what}"
