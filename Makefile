@@ -89,7 +89,7 @@ vm-image: setup
 	@sh tests/vm/image.sh "$(UV)" .vm
 
 test-vm: vm-image
-	@$(BIN)/python -m pytest tests/vm
+	@$(PYTEST) --dist loadfile tests/vm
 
 # Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
 fuzz: setup
