@@ -36,7 +36,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.report_made import Shown
+from iogauge.cli.report_progress import ReportProgress
 from iogauge.cli.terminal import process, status, streams
 
 
@@ -84,17 +84,17 @@ def compare(
     written = output or (Path("comparison.html") if layout is Format.HTML else None)
     existing = Existing.OWN if output is None else Existing.REPLACE
     claimed = (
-        report.claims_beside(reviews, say=streams.say).file(written, existing=existing) if written else None
+        report.output_claims(reviews, say=streams.say).file(written, existing=existing) if written else None
     )
     if layout is Format.HTML and claimed:
-        with Shown() as shown:
+        with ReportProgress() as progress:
             library.write_comparison(
                 reviews,
                 claimed,
                 suites=suite or (),
                 margin=share,
                 judge_by=absolute(judge_by or ()),
-                on_progress=shown,
+                on_progress=progress,
             )
         streams.show(f"{claimed.path}\n")
         return

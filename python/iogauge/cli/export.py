@@ -38,7 +38,7 @@ def export(
 ) -> None:
     """Write files and print their names, one a line."""
     from iogauge.library.reading.questions import export_tables, query
-    from iogauge.library.reading.report import claims_beside
+    from iogauge.library.reading.report import output_claims
     from iogauge.report.tables_text import write_csv, write_parquet
     from iogauge.store.outputs import Existing
 
@@ -47,7 +47,7 @@ def export(
         raise status.UsageError(
             "--csv or --parquet is missing", hint="--csv DIRECTORY, --parquet FILE, or both"
         )
-    claims = claims_beside(reviews, say=streams.say)
+    claims = output_claims(reviews, say=streams.say)
     packed = claims.file(parquet, existing=Existing.OWN) if parquet is not None else None
     directory = claims.make_directory(csv) if csv is not None else None
     tables = export_tables(reviews) if directory is not None else {}

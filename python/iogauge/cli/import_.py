@@ -57,38 +57,38 @@ def _import_directory(directory: Path, output: Path) -> None:
     from iogauge.reviews.offline import SCRIPTS, import_results, reasons
     from iogauge.suites import suite_of
 
-    brought = import_results(directory, output, suite_of, say=streams.say)
+    imported = import_results(directory, output, suite_of, say=streams.say)
     streams.show(f"{output}\n")
-    for text in brought.warnings:
+    for text in imported.warnings:
         streams.say(f"warning: {text}")
-    for reason, hint, ids in reasons(brought.impossible):
+    for reason, hint, ids in reasons(imported.impossible):
         count = numbers.counted(len(ids), "step")
-        streams.say(f"warning: {count} cannot be run by {brought.program}, from {ids[0]} on: {reason}")
+        streams.say(f"warning: {count} cannot be run by {imported.program}, from {ids[0]} on: {reason}")
         if hint:
             streams.say(f"   hint: {hint}")
-    for error in brought.damaged:
+    for error in imported.damaged:
         streams.say(error.render())
-    if brought.depend:
+    if imported.depend:
         streams.say(
-            f"{numbers.counted(len(brought.depend), 'result')} count only when the steps before them have results too"
+            f"{numbers.counted(len(imported.depend), 'result')} count only when the steps before them have results too"
         )
-    steps = numbers.counted(brought.imported, "step")
+    steps = numbers.counted(imported.imported, "step")
     again = f"iogauge import {numbers.argument(directory)} --output {numbers.argument(output)}"
-    script = directory / SCRIPTS[brought.program]
-    if brought.damaged:
-        bad = numbers.counted(len(brought.damaged), "result")
-        are, them = ("is", "it") if len(brought.damaged) == 1 else ("are", "them")
+    script = directory / SCRIPTS[imported.program]
+    if imported.damaged:
+        bad = numbers.counted(len(imported.damaged), "result")
+        are, them = ("is", "it") if len(imported.damaged) == 1 else ("are", "them")
         streams.say(f"{bad} {are} damaged: remove {them} as the hints say, run {script}, then: {again}")
-    if brought.missing:
-        more = numbers.counted(len(brought.missing), "step")
+    if imported.missing:
+        more = numbers.counted(len(imported.missing), "step")
         streams.say(f"{steps} imported; {more} to run: run {script}, then: {again}")
-        if brought.held:
-            streams.say(f"{numbers.counted(brought.held, 'step')} more follow when these are complete")
-    elif brought.damaged:
+        if imported.held:
+            streams.say(f"{numbers.counted(imported.held, 'step')} more follow when these are complete")
+    elif imported.damaged:
         streams.say(f"{steps} imported")
     else:
-        rest = f"all that {brought.program} can run" if brought.impossible else "none is missing"
+        rest = f"all that {imported.program} can run" if imported.impossible else "none is missing"
         streams.say(f"{steps} imported; {rest}")
     streams.say(f"next: iogauge show {numbers.argument(output)}")
-    if brought.damaged:
+    if imported.damaged:
         raise typer.Exit(status.ERROR)

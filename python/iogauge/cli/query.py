@@ -45,14 +45,14 @@ def query(
 ) -> None:
     """Print the answer."""
     from iogauge.library.reading import questions
-    from iogauge.library.reading.report import claims_beside
+    from iogauge.library.reading.report import output_claims
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
     from iogauge.store.outputs import Existing
 
     process.begin()
     if as_csv + as_json + (parquet is not None) > 1:
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
-    claims = claims_beside(reviews, say=streams.say) if parquet is not None else None
+    claims = output_claims(reviews, say=streams.say) if parquet is not None else None
     output = claims.file(parquet, existing=Existing.OWN) if claims and parquet is not None else None
     answer = questions.query(sql, reviews)
     if output is not None:

@@ -29,7 +29,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.report_made import Shown
+from iogauge.cli.report_progress import ReportProgress
 from iogauge.cli.terminal import process, streams
 
 
@@ -63,12 +63,12 @@ def report(
 
     process.begin()
     writes_page = format_ is Format.HTML or output is not None
-    claims = library.claims_beside(reviews, say=streams.say) if writes_page or export is not None else None
+    claims = library.output_claims(reviews, say=streams.say) if writes_page or export is not None else None
     page = library.claim_page(claims, reviews, output, format="html") if claims and writes_page else None
-    with Shown() as shown:
-        made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=shown)
+    with ReportProgress() as progress:
+        made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=progress)
         pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
-        text = library.written(made, format=format_.value, on_progress=shown)
+        text = library.written(made, format=format_.value, on_progress=progress)
     if page is None:
         streams.show(text)
     else:

@@ -82,7 +82,7 @@ def review(
     process.begin()
     checked = conditions.parsed(fail_if or ())
     if resume is not None:
-        library.refuse_beside_resume([*options.on_command_line, *(["output"] if output is not None else [])])
+        library.refuse_with_resume([*options.on_command_line, *(["output"] if output is not None else [])])
         saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say)
     else:
         saved = library.begin(
@@ -133,10 +133,10 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
 def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed], *, as_json: bool) -> None:
     """Print the findings, and choose the exit status by the conditions."""
     from iogauge.library import conditions
-    from iogauge.library.reading.saved import Review as Shown
+    from iogauge.library.reading.saved import Review as SavedReview
     from iogauge.report.run.surroundings import warnings
 
-    shown = Shown(
+    review = SavedReview(
         saved,
         # The command line named these suites, or resumed a review of them.
         trusted=frozenset(plan.suite for plan in saved.manifest.plans),
@@ -145,12 +145,12 @@ def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed],
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
     if as_json:
-        text = json.dumps(shown.to_dict(violations=violations, failed=failed), indent=2, allow_nan=False)
+        text = json.dumps(review.to_dict(violations=violations, failed=failed), indent=2, allow_nan=False)
         streams.show(f"{text}\n")
     else:
-        streams.show(f"{shown}next: iogauge report {quoted}\n")
-    streams.say(warnings(shown.warnings), end="")
-    shown.keep_computed()
+        streams.show(f"{review}next: iogauge report {quoted}\n")
+    streams.say(warnings(review.warnings), end="")
+    review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:

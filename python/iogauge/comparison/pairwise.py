@@ -220,7 +220,7 @@ def _suite(name: str, before: Side, after: Side, title: str, margin: float) -> S
 
 
 def _key(match: Match) -> str:
-    return f"{match.position.series}/{match.position.text}/{match.metric}"
+    return f"{match.position.series}/{match.position.place}/{match.metric}"
 
 
 def _claim(figure: Match | FigurePair) -> str:

@@ -66,7 +66,7 @@ def _position_text(pair: FigurePair) -> str:
     axis, unit = pair.position.axis, pair.position.unit
     # A unit such as "drives" says what is counted: "at 4 drives", but "at a queue depth of 4".
     counts = len(unit) > 2 and unit.isalpha() and unit.islower()
-    return f"at {f'a {axis} of ' if axis and not counts else ''}{numbers.placed(pair.position.at, unit)}"
+    return f"at {f'a {axis} of ' if axis and not counts else ''}{pair.position.place}"
 
 
 def _achieved_text(suite: SuiteComparison, pair: FigurePair) -> str:
@@ -93,8 +93,7 @@ def place_text(pair: FigurePair) -> str:
     if pair.averaged is not None:
         averaged, steps = pair.averaged
         return ALL_STEPS if averaged == steps else f"{averaged} of {steps} steps"
-    place = pair.position.label or numbers.placed(pair.position.at, pair.position.unit)
-    return f"{place} (between steps)" if pair.interpolated else place
+    return f"{pair.position.place} (between steps)" if pair.interpolated else pair.position.place
 
 
 def span_text(pairs: Sequence[FigurePair], figures: Sequence[FigurePair]) -> str:

@@ -96,12 +96,12 @@ class Virtual:
             return None
         (path, first), *others = modelled.items()
         machine = catalog.split(path)[1] or first.machine.name
-        for beside, other in others:
+        for other_path, other in others:
             if other.machine.path != first.machine.path:
                 raise IogaugeError(
-                    f"{path} is behind the machine {first.machine.name}, and {beside} behind {other.machine.name}: "
+                    f"{path} is behind the machine {first.machine.name}, and {other_path} behind {other.machine.name}: "
                     "a run has one machine",
-                    hint=f"write {catalog.PREFIX}{catalog.split(beside)[0]}@{machine}",
+                    hint=f"write {catalog.PREFIX}{catalog.split(other_path)[0]}@{machine}",
                 )
         for target in modelled.values():
             check_model(target.drive, target.machine)

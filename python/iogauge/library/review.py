@@ -66,7 +66,7 @@ def review(
     destroy = review_options.as_list(destroy)
     reporter = Reporter(on_progress)
     if resume is not None:
-        refuse_beside_resume(
+        refuse_with_resume(
             [
                 name
                 for name, value in {"targets": targets or None, "output": output, **options}.items()
@@ -94,7 +94,7 @@ def review(
     return Review(saved, trusted=frozenset(plan.suite for plan in saved.manifest.plans))
 
 
-def refuse_beside_resume(names: Sequence[str]) -> None:
+def refuse_with_resume(names: Sequence[str]) -> None:
     """Raise UsageError if options are named that a resumed review already has."""
     if names:
         taken = [

@@ -16,7 +16,7 @@ from iogauge.catalog.state import MEANING
 from iogauge.machine.warnings import warning
 from iogauge.report.run.fail_if import Violation
 from iogauge.report.run.surroundings import state_text
-from iogauge.results.position import Position
+from iogauge.results.position import Position, name_of
 from iogauge.results.suite_result import SuiteResult
 from iogauge.reviews.runner import Failed
 from iogauge.schema import Code, Manifest, Notice, SuitePlan
@@ -276,7 +276,7 @@ def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> l
     iops = _spread(figures.iops, *_between_runs(figures), "{:,.0f}".format)
     achieved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
-        position.plan.label or numbers.position(position.at),
+        name_of(position.plan, plan.axis, series=False, unit=False),
         *([achieved, iops] if plan.load_jobs else [iops, numbers.megabytes(figures.rate_Bps)]),
         # The mean of repeats has its interval; that of one run is in --json and in the report.
         "-"

@@ -17,16 +17,25 @@ from iogauge.stats.pooled import pooled
 from iogauge.text import numbers
 
 
-def name_of(step: StepPlan, axis: Axis, *, series: bool = True, repeat: bool = False) -> str:
+def name_of(
+    step: StepPlan, axis: Axis, *, series: bool = True, unit: bool = True, repeat: bool = False
+) -> str:
     """Return a step's name: its series, its label or else its position with unit, and its repeat.
+
+    A column of a table whose head has the unit goes without it.
 
     >>> step = StepPlan(id="r", series="writes", at=1250, job_file="", seed=0, state_group="r", repeat=1)
     >>> name_of(step, Axis(name="", unit="MB/s")), name_of(step, Axis(name="", unit=""), series=False, repeat=True)
     ('writes, 1,250 MB/s', '1,250 (repeat 2)')
     """
-    at = step.label or numbers.placed(step.at, axis.unit)
+    place = _place(step.label, step.at, axis.unit if unit else "")
     again = f" (repeat {step.repeat + 1})" if repeat and step.repeat else ""
-    return (f"{step.series}, {at}" if series and step.series else at) + again
+    return (f"{step.series}, {place}" if series and step.series else place) + again
+
+
+def _place(label: str, at: float, unit: str) -> str:
+    """Return a position's name without its series."""
+    return label or numbers.placed(at, unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +53,9 @@ class PositionKey:
     """Unit of the axis."""
 
     @property
-    def text(self) -> str:
-        """The position in words, without its suite."""
-        at = self.label or numbers.placed(self.at, self.unit)
-        return f"{self.series}, {at}" if self.series else at
+    def place(self) -> str:
+        """Its name in words, without its series: the same as ``name_of`` gives."""
+        return _place(self.label, self.at, self.unit)
 
 
 class Position:

@@ -148,9 +148,9 @@ class SuiteResult(Tabular, Collection[Position]):
         """Return the anchor of a step's row in a page."""
         return f"{self.slug}-{step.id}"
 
-    def name_of(self, step: StepPlan) -> str:
+    def name_of(self, step: StepPlan, *, unit: bool = True) -> str:
         """Return a step's name without its series."""
-        return name_of(step, self.plan.axis, series=False)
+        return name_of(step, self.plan.axis, series=False, unit=unit)
 
     @property
     def along_pressure(self) -> bool:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from iogauge.cli.terminal.progress import Progress as Shown
+from iogauge.cli.terminal.progress import Progress as Bar
 
 if TYPE_CHECKING:
     from iogauge.library.progress import Progress
@@ -16,25 +16,25 @@ class Display(AbstractContextManager["Display"]):
     """Shows what the library reports of a task of this ``title``."""
 
     def __init__(self, *, title: str) -> None:
-        self._shown = Shown(title=title)
+        self._bar = Bar(title=title)
 
     def __enter__(self) -> Display:
-        self._shown.__enter__()
+        self._bar.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._shown.__exit__(kind, error, trace)
+        self._bar.__exit__(kind, error, trace)
 
     def __call__(self, news: Progress) -> None:
         """Take one piece of news."""
         match news.event:
             case "begin":
-                self._shown.step(news.step, expected_s=None, ahead=max(news.steps - news.number, 0))
+                self._bar.step(news.step, expected_s=None, ahead=max(news.steps - news.number, 0))
             case "part":
-                self._shown.counted(news.number, news.steps)
+                self._bar.counted(news.number, news.steps)
             case "trial":
-                self._shown.trial(news.number, news.rms)
+                self._bar.trial(news.number, news.rms)
             case _:
-                self._shown.message(news.message)
+                self._bar.message(news.message)

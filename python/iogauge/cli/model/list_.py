@@ -26,18 +26,18 @@ def list_(
     from iogauge.library.models.listed import models
     from iogauge.text.grid import aligned
 
-    brought = models()
+    shipped = models()
     if as_json:
         shown = {
-            "drives": [{**_named(drive), "machine": drive.machine} for drive in brought.drives],
-            "machines": list(map(_named, brought.machines)),
+            "drives": [{**_named(drive), "machine": drive.machine} for drive in shipped.drives],
+            "machines": list(map(_named, shipped.machines)),
         }
         streams.show(json.dumps(shown, indent=2) + "\n")
         return
     drives = [
-        [drive.name, ", ".join(drive.also), drive.title, drive.machine or ""] for drive in brought.drives
+        [drive.name, ", ".join(drive.also), drive.title, drive.machine or ""] for drive in shipped.drives
     ]
-    machines = [[machine.name, machine.title] for machine in brought.machines]
+    machines = [[machine.name, machine.title] for machine in shipped.machines]
     lines = [
         *aligned([["drive", "also", "title", "behind"], *drives], left=4),
         "",

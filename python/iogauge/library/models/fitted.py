@@ -133,7 +133,7 @@ def fitted_twin(
     from iogauge.calibrate.write import with_fit
     from iogauge.execution import check_model
     from iogauge.execution.interrupts import Interrupts
-    from iogauge.library.reading.report import claims_beside
+    from iogauge.library.reading.report import output_claims
     from iogauge.store import Review
     from iogauge.store.outputs import Existing
 
@@ -143,7 +143,7 @@ def fitted_twin(
     check_model(drive, behind)
     require_toml(output)
     # Claimed now, so that hours are not lost because a directory is missing.
-    claims = claims_beside([str(directory)], say=_message(on_progress))
+    claims = output_claims([str(directory)], say=_message(on_progress))
     claimed = claims.file(output, existing=Existing.KEEP)
     on_progress(Progress(event="begin", step=f"from {drive.name}"))
     with Interrupts() as interrupts:

@@ -11,8 +11,8 @@ from iogauge.library.options import StrPath, as_list, flat
 from iogauge.library.progress import OnProgress
 from iogauge.library.reading.report import (
     MARGIN,
-    claims_beside,
     fraction,
+    output_claims,
     read_report,
     written,
 )
@@ -149,7 +149,7 @@ class Comparison(Tabular):
         """Write the page with charts that a report of the same reviews is; return its path."""
         from iogauge.store.outputs import Existing
 
-        page = claims_beside(self.names, say=lambda _: None).file(Path(output), existing=Existing.OWN)
+        page = output_claims(self.names, say=lambda _: None).file(Path(output), existing=Existing.OWN)
         write_comparison(
             self.names,
             page,

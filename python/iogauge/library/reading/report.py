@@ -56,7 +56,7 @@ def write_report(
     if format not in get_args(Format):
         raise UsageError(f"{option('format')} {format!r}: there is none of this name", hint="html or md")
     names = flat([reviews])
-    claims = claims_beside(names, say=_message(on_progress))
+    claims = output_claims(names, say=_message(on_progress))
     page = claim_page(claims, names, None if output is None else Path(output), format=format)
     report = read_report(
         names,
@@ -112,7 +112,7 @@ def written(report: Report, *, format: Format, on_progress: OnProgress = lambda 
     return page
 
 
-def claims_beside(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:
+def output_claims(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:
     """Return claims for outputs of these reviews: no output may be a target that one of the reviews measured.
 
     Targets are looked at only if an output is named, so that mere reading wakes no drive and waits for none. Raises

@@ -16,7 +16,6 @@ from iogauge.schema import StepPlan, SuitePlan
 from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.histogram import supported_up_to
 from iogauge.stats.pooled import variations
-from iogauge.text import numbers
 from iogauge.text.cells import Cell, cell, latency
 from iogauge.text.numbers import capitalised, counted, figure, percent
 
@@ -64,7 +63,7 @@ def run_rows(drive: SuiteResult) -> Iterator[StepRow]:
         for step, run in position.by_repeat if len(position.planned) > 1 else ():
             yield replace(
                 _row(drive, step, run.figures if run else None, ()),
-                position=f"{_position(step)}, repeat {step.repeat + 1}",
+                position=f"{drive.name_of(step, unit=False)}, repeat {step.repeat + 1}",
                 anchor=f"{drive.anchor(step)}-run",
             )
 
@@ -72,7 +71,7 @@ def run_rows(drive: SuiteResult) -> Iterator[StepRow]:
 def _row(
     drive: SuiteResult, plan: StepPlan, figures: StepFigures | None, remarks: tuple[str, ...]
 ) -> StepRow:
-    row = StepRow(plan.id, drive.anchor(plan), plan.series, _position(plan))
+    row = StepRow(plan.id, drive.anchor(plan), plan.series, drive.name_of(plan, unit=False))
     if figures is None:
         return row
     moved_Bps = figures.pressure_Bps if drive.plan.load_jobs else figures.rate_Bps
@@ -96,11 +95,6 @@ def position_head(plan: SuitePlan) -> str:
     name, unit = "requested" if plan.load_jobs else plan.axis.name, plan.axis.unit
     # The unit is left out where the name says it: "row of the table" needs no "row".
     return capitalised(f"{name}, {unit}" if unit and unit not in name else name)
-
-
-def _position(plan: StepPlan) -> str:
-    """Return the name of a step, without the unit of its axis."""
-    return plan.label or numbers.position(plan.at)
 
 
 def _remarks(drive: SuiteResult, position: Position) -> Iterator[str]:
@@ -151,7 +145,7 @@ def varied_rows(drive: SuiteResult) -> Iterator[VariedRow]:
         mean = spreads.get("mean")
         yield VariedRow(
             series=position.series,
-            position=_position(position.plan),
+            position=drive.name_of(position.plan, unit=False),
             runs=str(len(position.runs)),
             coefficients=tuple(
                 percent(spreads[name].coefficient) if name in spreads else "–" for name in names

@@ -83,7 +83,7 @@ def read(text: str, path: Path) -> ImportedStep:
     )
     if not intervals:
         blocks = _blocks(job_file, sections)
-        intervals = fio_logs.beside(
+        intervals = fio_logs.intervals_of(
             path,
             sections.names,
             sections.options,

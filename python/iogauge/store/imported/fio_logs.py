@@ -108,7 +108,7 @@ class _Course:
             yield empty.model_copy(update=window)
 
 
-def beside(
+def intervals_of(
     path: Path,
     names: Sequence[str],
     options: Sequence[dict[str, str]],
@@ -117,7 +117,7 @@ def beside(
     *,
     elapsed_s: float | None = None,
 ) -> tuple[Interval, ...]:
-    """Return the intervals of all rows that have logs beside ``path``. Raises ``IogaugeError``.
+    """Return the intervals of all rows that have logs in the directory of ``path``. Raises IogaugeError.
 
     ``names`` and ``options`` are those of the sections, ``of_entry`` is the index of every row's section, ``blocks``
     has the fixed block sizes by direction, ``elapsed_s`` is fio's run time; None: unknown.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from iogauge.library.progress import Progress
 
 
-class Shown(AbstractContextManager["Shown"]):
+class ReportProgress(AbstractContextManager["ReportProgress"]):
     """Shows progress if stderr is a terminal, and prints messages."""
 
     def __init__(self) -> None:
