@@ -77,13 +77,13 @@ def tally(
     """Return a tally of one direction whose ``lat`` is ``values_ns``, and ``clat`` the same."""
     ios = sum(values_ns.values()) if isinstance(values_ns, Mapping) else len(values_ns)
     encoded = histogram(values_ns)
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "ios": ios,
         "bytes": ios * block_bytes,
         "histograms": {Kind.LAT: encoded, Kind.CLAT: encoded},
         "exact": {Kind.LAT: exact(values_ns), Kind.CLAT: exact(values_ns)} if ios else {},
     }
-    return Tally.model_validate(given | fields)
+    return Tally.model_validate(defaults | fields)
 
 
 def interval(
@@ -130,7 +130,7 @@ def row(
 
 def worker(name: str, *, index: int = 0, **fields: object) -> WorkerResult:
     """Return what one thread did, unremarkable unless ``fields`` say otherwise."""
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "name": name,
         "row": index,
         "stage": 0,
@@ -153,13 +153,18 @@ def worker(name: str, *, index: int = 0, **fields: object) -> WorkerResult:
         "late_handovers": 0,
         "log_dropped": 0,
     }
-    return WorkerResult.model_validate(given | fields)
+    return WorkerResult.model_validate(defaults | fields)
 
 
 def target(path: str = "/tmp/drive.bin", **fields: object) -> TargetFacts:
     """Return the facts of a file."""
-    given: dict[str, object] = {"path": path, "kind": "file", "size_bytes": 1 << 30, "model": "Example 1000"}
-    return TargetFacts.model_validate(given | fields)
+    defaults: dict[str, object] = {
+        "path": path,
+        "kind": "file",
+        "size_bytes": 1 << 30,
+        "model": "Example 1000",
+    }
+    return TargetFacts.model_validate(defaults | fields)
 
 
 _file = target
@@ -203,11 +208,11 @@ def record(
 ) -> RunRecord:
     """Return a run with these rows."""
     job_file = jobs or JobFile(
-        jobs=tuple(Job(name=each.name) for each in rows),
+        jobs=tuple(Job(name=row.name) for row in rows),
         source="test",
         options=tuple({} for _ in rows),
     )
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "jobs": job_file,
         "plan": RunPlan(
             seed=seed,
@@ -219,7 +224,7 @@ def record(
         ),
         "result": RunResult(
             rows=tuple(rows),
-            workers=tuple(worker(each.name, index=each.row) for each in rows),
+            workers=tuple(worker(row.name, index=row.row) for row in rows),
             in_flight=(),
             clock=ClockFacts(source="tsc", tsc_hz=2.5e9, read_cost_ns=20.0),
             stopped_by=stopped_by,
@@ -248,21 +253,21 @@ def record(
         "warnings": (),
         "started_at": "2026-01-02T03:04:05Z",
     }
-    return RunRecord.model_validate(given | fields)
+    return RunRecord.model_validate(defaults | fields)
 
 
 def step(
     step_id: str, at: float = 0, *, job_file: str = "[reader]\nrw=randread\n", **fields: object
 ) -> StepPlan:
     """Return a planned step."""
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "id": step_id,
         "at": at,
         "job_file": job_file,
         "seed": 7,
         "state_group": step_id,
     }
-    return StepPlan.model_validate(given | fields)
+    return StepPlan.model_validate(defaults | fields)
 
 
 def manifest(
@@ -285,7 +290,7 @@ def manifest(
         load_jobs="pressure",
         steps=tuple(steps),
     )
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "id": "test-review",
         "created_at": "2026-01-02T03:04:05Z",
         "command": ("iogauge", "review", "drive.bin"),
@@ -297,7 +302,7 @@ def manifest(
         "ceiling": ceiling(),
         "versions": {"iogauge": "0.1.0"},
     }
-    return Manifest.model_validate(given | fields)
+    return Manifest.model_validate(defaults | fields)
 
 
 def pressed_run(
@@ -319,8 +324,8 @@ def pressed_run(
     for index, job in enumerate(job_file.jobs):
         (direction,) = job.rw.directions
         if direction is Direction.WRITE:
-            asked = job.numjobs * job.rate_Bps.write
-            written_Bps = min(asked or limit_Bps, limit_Bps)
+            requested_Bps = job.numjobs * job.rate_Bps.write
+            written_Bps = min(requested_Bps or limit_Bps, limit_Bps)
             ios = written_Bps * duration_ns // SECOND_NS // 8192
             done = tally({500_000: ios})
         else:

@@ -62,8 +62,8 @@ def fio_requests(options: Sequence[str], seed: int) -> list[Request]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         command = ["fio", "--name=mix", "--ioengine=null", f"--write_iolog={log}", "--output=/dev/null"]
-        given = [f"--{option}" for option in options]
-        subprocess.run([*command, f"--randseed={seed}", *given], check=True, cwd=folder)
+        arguments = [f"--{option}" for option in options]
+        subprocess.run([*command, f"--randseed={seed}", *arguments], check=True, cwd=folder)
         lines = [line.split() for line in log.read_text().splitlines()]
     return [(line[2], int(line[4])) for line in lines if line[2:3] and line[2] in ("read", "write")]
 

@@ -183,15 +183,15 @@ WORDS: dict[str, Callable[[Job], str]] = {
 
 def assert_same(job: Job, in_effect: dict[str, str], options: list[Parsed]) -> set[str]:
     """Compare a job with what fio's parser made of the same lines; return the options compared."""
-    given: dict[str, list[Parsed]] = {}
+    by_name: dict[str, list[Parsed]] = {}
     for option in options:
         supported = BY_NAME.get(option.name)
         name = supported.name if supported else option.name
         if name in in_effect:  # What [global] says of an engine holds for jobs of that engine alone.
-            given.setdefault(name, []).append(option)
+            by_name.setdefault(name, []).append(option)
         elif supported and name != "name":
             assert supported.engines
-    for name, occurrences in given.items():
+    for name, occurrences in by_name.items():
         where = f"[{job.name}] {name}={occurrences[-1].text}"
         if name in SCALARS:
             assert SCALARS[name](job) == last_number(occurrences), where
@@ -200,7 +200,7 @@ def assert_same(job: Job, in_effect: dict[str, str], options: list[Parsed]) -> s
         elif name in DIRECTIONS:
             of, default = DIRECTIONS[name]
             assert three(of(job)) == each_direction(occurrences, default), where
-        elif name == "bs" and not {"bsrange", "bssplit"} & given.keys():
+        elif name == "bs" and not {"bsrange", "bssplit"} & by_name.keys():
             sizes = each_direction(occurrences, 4096)
             assert [(s.minimum_bytes, s.maximum_bytes) for s in (job.bs.read, job.bs.write, job.bs.trim)] == [
                 (size, size) for size in sizes
@@ -221,7 +221,7 @@ def assert_same(job: Job, in_effect: dict[str, str], options: list[Parsed]) -> s
                                      job.random_distribution.trim), zones, strict=True):  # fmt: skip
                 assert isinstance(mine, ZonedDistribution)
                 assert [(zone.access_percent, zone.size_percent) for zone in mine.zones] == theirs, where
-    return set(given)
+    return set(by_name)
 
 
 def assert_like_fio(path: Path) -> set[str]:

@@ -24,7 +24,7 @@ SECOND_NS = 10**9
 
 def engine(**fields: object) -> EnginePlan:
     """Return direct io_uring without extras, unless ``fields`` say otherwise."""
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "kind": EngineKind.IO_URING,
         "direct": True,
         "sync": SyncMode.NONE,
@@ -36,24 +36,24 @@ def engine(**fields: object) -> EnginePlan:
         "submit_batch": 1,
         "reap_batch": 1,
     }
-    return EnginePlan.model_validate(given | fields)
+    return EnginePlan.model_validate(defaults | fields)
 
 
 def buffers(**fields: object) -> BufferPlan:
     """Return random buffers."""
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "refill": False,
         "zero": False,
         "scramble": True,
         "compress_percent": 0,
         "dedupe_percent": 0,
     }
-    return BufferPlan.model_validate(given | fields)
+    return BufferPlan.model_validate(defaults | fields)
 
 
 def file(path: str = "/tmp/drive.bin", **fields: object) -> FilePlan:
     """Return a megabyte of a file that is not open."""
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "path": path,
         "fd": -1,
         "writable": True,
@@ -61,13 +61,13 @@ def file(path: str = "/tmp/drive.bin", **fields: object) -> FilePlan:
         "region_offset_bytes": 0,
         "region_bytes": 1 << 20,
     }
-    return FilePlan.model_validate(given | fields)
+    return FilePlan.model_validate(defaults | fields)
 
 
 def worker(name: str = "reader", *, rw: Rw = Rw.RANDREAD, **fields: object) -> WorkerPlan:
     """Return one worker with 4 KiB random reads at depth 1."""
     sizes = SizesPlan(minimum_bytes=4096, maximum_bytes=4096, split=(), align_bytes=4096)
-    given: dict[str, object] = {
+    defaults: dict[str, object] = {
         "name": name,
         "job": 0,
         "clone": 0,
@@ -111,7 +111,7 @@ def worker(name: str = "reader", *, rw: Rw = Rw.RANDREAD, **fields: object) -> W
         "continue_on_read_error": False,
         "continue_on_write_error": False,
     }
-    return WorkerPlan.model_validate(given | fields)
+    return WorkerPlan.model_validate(defaults | fields)
 
 
 def plan(*workers: WorkerPlan) -> RunPlan:

@@ -31,12 +31,12 @@ def worker_plan(job: Job, *, index: int, row: int | None = None, clone: int = 0)
     """Return one thread of ``job``, as a run of it would plan it."""
 
     def sizes(direction: str) -> SizesPlan:
-        given = getattr(job.bs, direction)
+        sizes = getattr(job.bs, direction)
         return SizesPlan(
-            minimum_bytes=given.minimum_bytes,
-            maximum_bytes=given.maximum_bytes,
-            split=given.split,
-            align_bytes=given.minimum_bytes,
+            minimum_bytes=sizes.minimum_bytes,
+            maximum_bytes=sizes.maximum_bytes,
+            split=sizes.split,
+            align_bytes=sizes.minimum_bytes,
         )
 
     def schedule(direction: str) -> SchedulePlan:
@@ -124,8 +124,8 @@ def plan(jobs: Sequence[Job], *, interval_ns: int = SECOND_NS) -> RunPlan:
 
 def job_file(*jobs: Job, options: Sequence[dict[str, str]] = (), **fields: object) -> JobFile:
     """Return jobs as a file would give them."""
-    given = {"jobs": jobs, "source": "test.fio", "options": tuple(options) or tuple({} for _ in jobs)}
-    return JobFile.model_validate(given | fields)
+    defaults = {"jobs": jobs, "source": "test.fio", "options": tuple(options) or tuple({} for _ in jobs)}
+    return JobFile.model_validate(defaults | fields)
 
 
 def record(
@@ -137,11 +137,11 @@ def record(
 ) -> RunRecord:
     """Return a run of ``jobs``, one row each."""
     rows = [
-        builders.row(job.name, each, index=index)
-        for index, (job, each) in enumerate(zip(jobs, tallies, strict=True))
+        builders.row(job.name, tally, index=index)
+        for index, (job, tally) in enumerate(zip(jobs, tallies, strict=True))
     ]
-    given = {"jobs": file or job_file(*jobs), "plan": plan(jobs)}
-    return builders.record(rows, **(given | fields))
+    defaults = {"jobs": file or job_file(*jobs), "plan": plan(jobs)}
+    return builders.record(rows, **(defaults | fields))
 
 
 def scheduled(lat: Mapping[int, int], response: Mapping[int, int], **fields: object) -> Tally:

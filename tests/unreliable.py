@@ -106,10 +106,10 @@ class Unreliable:
         if opcode == INIT:
             answer = struct.pack("<IIIIHHIIHHI28x", 7, 31, 1 << 20, 0, 16, 12, 1 << 20, 1, 256, 0, 0)
         elif opcode == LOOKUP:
-            found = body.rstrip(b"\0") == b"data"
+            is_data = body.rstrip(b"\0") == b"data"
             answer = (
                 struct.pack("<QQQQII", FILE, 1, 0, 0, 0, 0) + self._attributes(FILE)
-                if found
+                if is_data
                 else -errno.ENOENT
             )
         elif opcode in (GETATTR, SETATTR):

@@ -88,8 +88,8 @@ def _python(name: str, runs: int, seed: int, progress: Progress, task: TaskID) -
 
 def _nbd(name: str, runs: int, seed: int, progress: Progress, task: TaskID) -> Came:
     command = ["cargo", "test", "--release", "--locked", "--package", "iogauge-nbd", "--lib", "protocol"]
-    given = {"PROPTEST_CASES": str(runs), "PROPTEST_RNG_SEED": str(seed)}
-    return _run(command, progress, task, environ=given)
+    environment = {"PROPTEST_CASES": str(runs), "PROPTEST_RNG_SEED": str(seed)}
+    return _run(command, progress, task, environ=environment)
 
 
 def _run(

@@ -117,7 +117,7 @@ def _fio_logs(data: bytes) -> None:
         (folder / log).unlink(missing_ok=True)
     (folder / name).write_bytes(data[1:])
     options = WRITES_LOGS.get(name, {"write_lat_log": "x"})
-    intervals = fio_logs.beside(
+    intervals = fio_logs.intervals_of(
         folder / "fio.json",
         ["reads"],
         [options],
@@ -128,7 +128,7 @@ def _fio_logs(data: bytes) -> None:
     for before, after in pairwise(intervals):
         assert (before.end_ns, before.index + 1) == (after.start_ns, after.index)
     # Of windows in which nothing completed, which share what they hold, the last stands for all.
-    filled = (each for each in intervals if any(tally.ios for tally in each.tallies.values()))
+    filled = (interval for interval in intervals if any(tally.ios for tally in interval.tallies.values()))
     for interval in (*intervals[-1:], *filled):
         assert Interval.model_validate_json(interval.model_dump_json()) == interval
 

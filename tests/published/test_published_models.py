@@ -39,62 +39,66 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published models")]
 
 
 @pytest.fixture(scope="module")
-def found() -> Iterator[dict[int, Verdict]]:
+def verdicts_by_row() -> Iterator[dict[int, Verdict]]:
     with Interrupts() as interrupts:
-        yield {each.point.row: each for each in verdicts(comparable(), shipped(interrupts))}
+        yield {verdict.point.row: verdict for verdict in verdicts(comparable(), shipped(interrupts))}
 
 
 @pytest.mark.parametrize("what", FAMOUS)
-def test_is_what_the_drives_are_famous_for(found: dict[int, Verdict], what: str) -> None:
-    assert [row for row in FAMOUS[what] if not found[row].holds] == []
+def test_is_what_the_drives_are_famous_for(verdicts_by_row: dict[int, Verdict], what: str) -> None:
+    assert [row for row in FAMOUS[what] if not verdicts_by_row[row].holds] == []
 
 
 @pytest.mark.parametrize("host", ["windows-inbox", "windows-intel"])
-def test_the_specification_rows_hold_under_both_drivers(found: dict[int, Verdict], host: str) -> None:
-    rows = [each for each in found.values() if each.point.host == host]
+def test_the_specification_rows_hold_under_both_drivers(
+    verdicts_by_row: dict[int, Verdict], host: str
+) -> None:
+    rows = [verdict for verdict in verdicts_by_row.values() if verdict.point.host == host]
     assert len(rows) == 12
-    assert [each.point.label for each in rows if not each.holds and each.point.row not in REASONS] == []
+    assert [
+        verdict.point.label for verdict in rows if not verdict.holds and verdict.point.row not in REASONS
+    ] == []
 
 
-def test_the_rungs_of_the_ladder_come_in_their_published_order(found: dict[int, Verdict]) -> None:
+def test_the_rungs_of_the_ladder_come_in_their_published_order(verdicts_by_row: dict[int, Verdict]) -> None:
     rungs = [
-        each
-        for each in found.values()
-        if each.point.host.startswith("linux-")
-        and each.point.metric == "lat_mean"
-        and each.point.read_percent
+        verdict
+        for verdict in verdicts_by_row.values()
+        if verdict.point.host.startswith("linux-")
+        and verdict.point.metric == "lat_mean"
+        and verdict.point.read_percent
     ]
     assert len(rungs) == 6
-    in_print = sorted(rungs, key=lambda each: each.point.value)
+    in_print = sorted(rungs, key=lambda verdict: verdict.point.value)
     for faster, slower in pairwise(in_print):
         assert faster.modelled < slower.modelled, slower.point.host
     assert in_print[0].modelled < 0.95 * in_print[-2].modelled < 0.95 * in_print[-1].modelled
 
 
 def test_a_reader_under_writers_that_saturate_is_over_four_times_slower_on_optane(
-    found: dict[int, Verdict],
+    verdicts_by_row: dict[int, Verdict],
 ) -> None:
-    assert found[106].modelled > 4
+    assert verdicts_by_row[106].modelled > 4
 
 
-def test_flash_saturates_a_thread_six_times_deeper_than_optane(found: dict[int, Verdict]) -> None:
-    optane = found[113].modelled
-    assert all(found[row].modelled >= 6 * optane for row in (114, 115, 116))
+def test_flash_saturates_a_thread_six_times_deeper_than_optane(verdicts_by_row: dict[int, Verdict]) -> None:
+    optane = verdicts_by_row[113].modelled
+    assert all(verdicts_by_row[row].modelled >= 6 * optane for row in (114, 115, 116))
 
 
-def test_most_rows_need_no_reason(found: dict[int, Verdict]) -> None:
-    missed = [each for each in found.values() if not each.holds]
-    assert len(missed) <= len(found) // 10
+def test_most_rows_need_no_reason(verdicts_by_row: dict[int, Verdict]) -> None:
+    missed = [verdict for verdict in verdicts_by_row.values() if not verdict.holds]
+    assert len(missed) <= len(verdicts_by_row) // 10
 
 
-def test_every_row_is_within_its_limit_or_said_to_miss_it(found: dict[int, Verdict]) -> None:
-    missed = {row for row, each in found.items() if not each.holds}
-    assert missed == set(REASONS) & set(found)
+def test_every_row_is_within_its_limit_or_said_to_miss_it(verdicts_by_row: dict[int, Verdict]) -> None:
+    missed = {row for row, verdict in verdicts_by_row.items() if not verdict.holds}
+    assert missed == set(REASONS) & set(verdicts_by_row)
 
 
-def test_every_row_that_is_compared_is_shown(found: dict[int, Verdict]) -> None:
-    unshown = {point.row for point in comparable()} - found.keys()
-    assert unshown == {row for row in REASONS if row not in found}
+def test_every_row_that_is_compared_is_shown(verdicts_by_row: dict[int, Verdict]) -> None:
+    unshown = {point.row for point in comparable()} - verdicts_by_row.keys()
+    assert unshown == {row for row in REASONS if row not in verdicts_by_row}
 
 
 def test_a_reason_is_given_for_rows_that_there_are() -> None:

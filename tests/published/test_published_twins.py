@@ -127,8 +127,8 @@ def seen(load: str, parameters: dict[str, Any]) -> RunResult:
 
 def _figures(result: RunResult) -> dict[str, float]:
     (row,) = result.rows
-    found = {f"{direction} {what}": value for direction, what, value in figures_of(row)}
+    figures = {f"{direction} {what}": value for direction, what, value in figures_of(row)}
     # A 99.9th percentile is the stalls', of which a hundred thousand I/Os see a few dozen.
-    return {what: value for what, value in found.items() if not what.endswith("p99.9")} | {
-        "iops": sum(value for what, value in found.items() if what.endswith("iops"))
+    return {what: value for what, value in figures.items() if not what.endswith("p99.9")} | {
+        "iops": sum(value for what, value in figures.items() if what.endswith("iops"))
     }

@@ -22,11 +22,11 @@ def steps() -> dict[float, tuple[Job, Job]]:
     plan = SUITES["write-pressure"].plan(
         SuiteRequest(targets=(builders.target("/dev/nvme0n1"),), pace="full")
     )
-    found = {}
+    jobs_by_rate = {}
     for step in plan.steps:
         jobs = {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}
-        found[step.at] = (jobs[str(plan.load_jobs)], jobs[plan.measured_job])
-    return found
+        jobs_by_rate[step.at] = (jobs[str(plan.load_jobs)], jobs[plan.measured_job])
+    return jobs_by_rate
 
 
 def test_the_steps_are_the_seven_of_the_chart() -> None:

@@ -15,7 +15,7 @@ SHORT = "--bs=4k --direct=1 --runtime=2 --time_based --no-ceiling --output-forma
 def drive(guest: Guest, serial: str) -> str:
     """Return the path of the namespace of a drive."""
     lines = guest.sh("lsblk --nodeps --noheadings --output PATH,SERIAL").splitlines()
-    return next(path for path, found in map(str.split, lines) if found == serial)
+    return next(path for path, its_serial in map(str.split, lines) if its_serial == serial)
 
 
 @pytest.mark.parametrize("engine", ["io_uring --iodepth=4", "libaio --iodepth=4", "pvsync2", "psync"])

@@ -91,7 +91,7 @@ TEXTS: dict[Code, Text] = {
         "free a CPU for the process, or use a longer interval; totals are complete",
     ),
     Code.ENGINE_FALLBACK: Text(
-        "{asked} is not available here ({why}); used {instead} instead",
+        "{requested} is not available here ({why}); used {instead} instead",
         "{remedy}",
     ),
     Code.UNSTEADY: Text(

@@ -34,15 +34,15 @@ def test_runs_with_counts_are_steps_and_the_others_are_told(saved: Path) -> None
     review = Review.open(saved)
     assert [plan.measured_job for plan in review.manifest.plans] == ["reader", "writer", "sync"]
     assert len(review.completed()) == len(review.manifest.steps) == 3
-    told = read_summary(saved)
-    assert [(each.label, each.direction.value) for each in told] == [
+    figures = read_summary(saved)
+    assert [(figure.label, figure.direction.value) for figure in figures] == [
         ("fio", "read"),
         ("fio", "write"),
         ("diskspd", "read"),
         ("diskspd", "write"),
     ]
-    assert told[2].iops == 13_900
-    assert told[2].quantiles_ns[0.99] == 700_000
+    assert figures[2].iops == 13_900
+    assert figures[2].quantiles_ns[0.99] == 700_000
 
 
 def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,23 +77,23 @@ def test_it_is_compared_with_another(saved: Path, tmp_path: Path, capsys: pytest
     capsys.readouterr()
     assert main(["compare", str(saved), str(same), "--json"]) == 0
     # What DiskSpd told is of another target, which is a side of its own.
-    found, told = json.loads(capsys.readouterr().out)
-    assert told["b"] == {"name": r"D:\io\t dat.bin (saved)", "review": str(saved)}
-    assert told["figures"] == []
-    assert {figure["series"] for figure in found["figures"]} == {"reader", "writer"}
-    assert all(figure["ratio"]["value"] == pytest.approx(1) for figure in found["figures"])
+    measured, reported = json.loads(capsys.readouterr().out)
+    assert reported["b"] == {"name": r"D:\io\t dat.bin (saved)", "review": str(saved)}
+    assert reported["figures"] == []
+    assert {figure["series"] for figure in measured["figures"]} == {"reader", "writer"}
+    assert all(figure["ratio"]["value"] == pytest.approx(1) for figure in measured["figures"])
 
 
 def told_files(folder: Path, tag: str) -> list[str]:
     """Two results of DiskSpd, of two jobs' files, as it prints them: figures without samples."""
     text = (SAMPLES / "diskspd.xml").read_text()
-    found = []
+    files = []
     for name in ("rand", "seq"):
         file = folder / tag / f"{name}.xml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(re.sub("<Path>[^<]*</Path>", rf"<Path>E:\\{name}.dat</Path>", text))
-        found.append(str(file))
-    return found
+        files.append(str(file))
+    return files
 
 
 def test_all_that_was_told_of_a_review_is_one_side(
@@ -104,19 +104,19 @@ def test_all_that_was_told_of_a_review_is_one_side(
     capsys.readouterr()
     x, y = str(tmp_path / "rx"), str(tmp_path / "ry")
     assert main(["compare", x, y, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert found["a"]["name"] != found["b"]["name"]
-    assert {figure["label"] for figure in found["figures"]} == {"rand", "seq"}
+    (comparison,) = json.loads(capsys.readouterr().out)
+    assert comparison["a"]["name"] != comparison["b"]["name"]
+    assert {figure["label"] for figure in comparison["figures"]} == {"rand", "seq"}
 
 
 def test_a_report_shows_what_was_told_of_a_target_there_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured = json.loads((SAMPLES / "fio-plus.json").read_text())
-    told = json.loads((SAMPLES / "fio.json").read_text())
+    reported = json.loads((SAMPLES / "fio.json").read_text())
     files = []
     for drive in "ab":
-        for kind, content in (("measured", measured), ("told", told)):
+        for kind, content in (("measured", measured), ("told", reported)):
             file = tmp_path / f"{kind}-{drive}.json"
             file.write_text(json.dumps(content).replace("drive.bin", f"{drive}.bin"))
             files.append(str(file))
@@ -143,8 +143,8 @@ def test_a_job_is_met_again_whatever_its_file_was_called(
     capsys.readouterr()
     x, y, z, w = (str(tmp_path / name) for name in "xyzw")
     assert main(["compare", x, y, w, "--json"]) == 0
-    found, nothing = json.loads(capsys.readouterr().out)
-    assert {figure["label"] for figure in found["figures"]} == {"reader", "writer"}
+    comparison, nothing = json.loads(capsys.readouterr().out)
+    assert {figure["label"] for figure in comparison["figures"]} == {"reader", "writer"}
     assert nothing["b"]["review"] == w
     assert nothing["figures"] == []
     assert nothing["basis"] == "A and B have no complete step in common"
@@ -178,13 +178,13 @@ def test_a_report_has_what_was_told_without_samples(
 
 
 def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = (saved / FIGURES).read_text()
-    unsealed = {name: value for name, value in json.loads(whole).items() if name != "sha256"}
+    text = (saved / FIGURES).read_text()
+    unsealed = {name: value for name, value in json.loads(text).items() if name != "sha256"}
     for content, why in (
         ('{"schema_version": 1}', "figures: Field required"),
         ("[]", "its schema version is None"),
         ("not JSON", "not JSON"),
-        (whole.replace("1", "2", 1), "does not agree"),
+        (text.replace("1", "2", 1), "does not agree"),
         (json.dumps(unsealed), "is missing"),
     ):
         (saved / FIGURES).write_text(content)
@@ -225,14 +225,14 @@ def test_ctrl_c_leaves_no_half_of_a_review_in_the_way_of_the_next_import(
     (tmp_path / "link").symlink_to("mine")
     before = sorted(tmp_path.rglob("*"))
     monkeypatch.chdir(tmp_path / "here" if output == "." else tmp_path)
-    asked = ["import", str(SAMPLES / "fio-plus.json"), f"--output={output}"]
+    arguments = ["import", str(SAMPLES / "fio-plus.json"), f"--output={output}"]
     with monkeypatch.context() as patch:
         patch.setattr("iogauge.store.review.StepWriter.finish", interrupted)
-        assert main(asked) == 130
+        assert main(arguments) == 130
     # What was there before is there, and nothing else.
     assert sorted(tmp_path.rglob("*")) == before
     assert (tmp_path / "link").is_symlink()
-    assert main(asked) == 0
+    assert main(arguments) == 0
     assert capsys.readouterr().err.startswith("interrupted\n")
 
 
@@ -262,8 +262,8 @@ def test_results_of_two_loops_of_diskspd_are_flagged(
     said = "not comparable with each other"
     assert (said in " ".join(capsys.readouterr().out.split())) is flagged
     assert main(["compare", f"{tmp_path}/new", f"{tmp_path}/old", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    assert (said in found["basis"]) is flagged
+    (comparison,) = json.loads(capsys.readouterr().out)
+    assert (said in comparison["basis"]) is flagged
     both = [f"{tmp_path}/{name}.xml" for name in ("new", "old")]
     assert main(["import", *both, f"--output={tmp_path}/both"]) == 0
     assert (said in capsys.readouterr().err) is flagged

@@ -39,12 +39,12 @@ def test_a_line_for_each_and_the_damaged_one_beside(place: Path, capsys: pytest.
 def test_json_has_them_all(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", str(place), "--json"]) == 0
     out, err = capsys.readouterr()
-    found = {Path(each["review"]).name: each for each in json.loads(out)}
+    reviews = {Path(review["review"]).name: review for review in json.loads(out)}
     assert err == ""
-    assert set(found) == {"whole", "part", "broken"}
-    assert found["part"]["complete"] == 1
-    assert found["part"]["steps"] == 2
-    assert "damaged" in found["broken"]["problem"]
+    assert set(reviews) == {"whole", "part", "broken"}
+    assert reviews["part"]["complete"] == 1
+    assert reviews["part"]["steps"] == 2
+    assert "damaged" in reviews["broken"]["problem"]
 
 
 def test_nothing_saved_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,12 +60,12 @@ def test_no_deeper_than_it_says_and_not_along_links(tmp_path: Path) -> None:
     reviews.save(tmp_path.joinpath(*"vwxyz"[: DEPTH + 1]), pressures_MBps=(0,))
     (tmp_path / "link").symlink_to(near)
     (tmp_path / "circle").symlink_to(tmp_path)
-    assert [each.path for each in find_reviews(tmp_path)] == [near]
+    assert [saved.path for saved in find_reviews(tmp_path)] == [near]
 
 
 def test_published_drives(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--published", "--json"]) == 0
-    found = {each["drive"]: each for each in json.loads(capsys.readouterr().out)}
-    assert found["Intel Optane SSD DC P4800X 375GB (windows-intel)"]["sources"]
+    drives = {drive["drive"]: drive for drive in json.loads(capsys.readouterr().out)}
+    assert drives["Intel Optane SSD DC P4800X 375GB (windows-intel)"]["sources"]
     assert main(["list", "--published"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1 + len(found)
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(drives)

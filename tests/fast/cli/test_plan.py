@@ -44,8 +44,8 @@ def cost(job: str) -> tuple[float, int, bool]:
     )
     assert isinstance(plan, SuitePlan)
     # The job's target is known by its size.
-    found = cost_of_step(plan, step, targets=[builders.target("t", size_bytes=3 * 10**9)])
-    return found.expected_s, found.written_bytes, found.bounded
+    cost = cost_of_step(plan, step, targets=[builders.target("t", size_bytes=3 * 10**9)])
+    return cost.expected_s, cost.written_bytes, cost.bounded
 
 
 @pytest.mark.parametrize(
@@ -73,28 +73,28 @@ def test_what_a_job_writes_at_most(job: str, expected: tuple[float, int, bool]) 
 
 
 def test_the_published_steps_write_what_their_rates_say() -> None:
-    found = cost_of(manifest("write-pressure"), suite_of)
-    assert found.bounded
-    assert found.following == ()
-    assert found.expected_s == 7 * 60
+    cost = cost_of(manifest("write-pressure"), suite_of)
+    assert cost.bounded
+    assert cost.following == ()
+    assert cost.expected_s == 7 * 60
     # Labels of 100 to 700 MB/s are KiB: 2.4 % more.
-    assert found.written_bytes == sum(range(100, 800, 100)) * 60 * 1_024_000
-    assert found.written_to("/dev/nvme0n1") == found.written_bytes
-    assert found.written_to("/dev/other") == 0
+    assert cost.written_bytes == sum(range(100, 800, 100)) * 60 * 1_024_000
+    assert cost.written_to("/dev/nvme0n1") == cost.written_bytes
+    assert cost.written_to("/dev/other") == 0
 
 
 def test_what_follows_from_a_search_is_bounded() -> None:
-    found = cost_of(manifest("write-pressure", pace="quick"), suite_of)
-    assert (len(found.steps), found.fewest, len(found.most), found.bounded) == (1, 8, 10, False)
-    assert (found.expected_s, found.longest_s) == (2.5 + 7 * 3.5, 2.5 + 9 * 3.5)
-    assert found.written_bytes == pytest.approx(LINK_Bps * (2.5 + 8 * 3.5))
+    cost = cost_of(manifest("write-pressure", pace="quick"), suite_of)
+    assert (len(cost.steps), cost.fewest, len(cost.most), cost.bounded) == (1, 8, 10, False)
+    assert (cost.expected_s, cost.longest_s) == (2.5 + 7 * 3.5, 2.5 + 9 * 3.5)
+    assert cost.written_bytes == pytest.approx(LINK_Bps * (2.5 + 8 * 3.5))
 
 
 def test_rounds_are_bounded_by_those_of_the_specification() -> None:
-    found = cost_of(manifest("pts-throughput"), suite_of)
+    cost = cost_of(manifest("pts-throughput"), suite_of)
     # Of two sizes of requests: a fill and 5 to 25 rounds of two minutes.
-    assert (found.fewest, len(found.most)) == (12, 52)
-    assert found.longest_s - found.expected_s == 2 * 20 * 120
+    assert (cost.fewest, len(cost.most)) == (12, 52)
+    assert cost.longest_s - cost.expected_s == 2 * 20 * 120
     prepared = cost_of(manifest("mixed", state="preconditioned", repeats=2), suite_of)
     (first, second) = prepared.following
     assert (first.plan.suite, first.repeat, second.repeat) == ("precondition", 0, 1)
@@ -118,20 +118,20 @@ def test_what_nothing_limits_is_bounded_by_the_drive_s_link(capsys: pytest.Captu
     made = new_manifest(
         [SUITES["mixed"]], [slow], seed=1, command=(), machine=builders.machine(), ceiling=None
     )
-    found = cost_of(made, suite_of)
-    assert found.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
+    cost = cost_of(made, suite_of)
+    assert cost.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
     assert "the most that links carry (600.0 MB/s); a drive takes less" in "\n".join(
-        plan_text.lines(made, found)
+        plan_text.lines(made, cost)
     )
 
 
 def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(SUITES["mixed"]), "ahead", lambda *_: None)
     made = manifest("mixed")
-    found = cost_of(made, suite_of)
-    assert [each.suite for each in found.unknown] == ["mixed"]
+    cost = cost_of(made, suite_of)
+    assert [plan.suite for plan in cost.unknown] == ["mixed"]
     assert "Mixed reads and writes adds steps that follow from its results" in "\n".join(
-        plan_text.lines(made, found)
+        plan_text.lines(made, cost)
     )
 
 
@@ -146,37 +146,37 @@ def test_every_step_is_listed_and_nothing_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ["plan", "drive.bin", "--suite=mixed", "--suite=write-pressure", "--size=1m", "--repeats=2"]
-    assert main(asked) == 0
+    arguments = ["plan", "drive.bin", "--suite=mixed", "--suite=write-pressure", "--size=1m", "--repeats=2"]
+    assert main(arguments) == 0
     out = capsys.readouterr().out
     assert out.count("Mixed reads and writes on ") == 22
     assert "unknown, up to " in out
     assert ": 7 to 9 further steps (repeat 2)" in out
     assert "2 blocks, each with its steps in another order" in out
     assert "drive.bin: created if it is missing" in out
-    assert main([*asked, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    known = sum(step["expected_s"] for step in found["steps"])
-    assert found["expected_s"] == pytest.approx(
-        known + sum(each["expected_s"] for each in found["following"])
+    assert main([*arguments, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    known = sum(step["expected_s"] for step in shown["steps"])
+    assert shown["expected_s"] == pytest.approx(
+        known + sum(following["expected_s"] for following in shown["following"])
     )
-    assert [(each["suite"], each["fewest_steps"]) for each in found["following"]] == [
+    assert [(following["suite"], following["fewest_steps"]) for following in shown["following"]] == [
         ("write-pressure", 7)
     ] * 2
     # Of a file that is not there yet, the file system is known all the same.
-    (target,) = found["targets"]
+    (target,) = shown["targets"]
     assert (target["kind"], target["size_bytes"], target["filesystem"] is None) == ("file", 1 << 20, False)
     assert list(tmp_path.iterdir()) == []
-    assert main([asked[0], "nowhere/drive.bin", *asked[2:], "--json"]) == 0
+    assert main([arguments[0], "nowhere/drive.bin", *arguments[2:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["targets"][0]["filesystem"] is None
 
 
 def test_without_a_target_it_lists_the_suites(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--json"]) == 0
-    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
-    assert set(found) == set(SUITES)
-    assert {name for name, each in found.items() if each["default"]} == set(DEFAULT)
-    assert found["mixed"]["paces"]["full"] == {
+    suites = {suite["name"]: suite for suite in json.loads(capsys.readouterr().out)}
+    assert set(suites) == set(SUITES)
+    assert {name for name, suite in suites.items() if suite["default"]} == set(DEFAULT)
+    assert suites["mixed"]["paces"]["full"] == {
         "steps": 11,
         "most_steps": 11,
         "expected_s": 660.0,
@@ -198,8 +198,8 @@ def test_steps_as_another_program_s_files(
 ) -> None:
     suite = {"fio": ["--suite=write-pressure", "--pace=full"], "diskspd": ["--suite=mixed"]}[program]
     out = tmp_path / "jobs"
-    asked = ["plan", f"{tmp_path}/drive.bin", *suite, f"--as={program}", f"--output={out}"]
-    assert main(asked) == 0
+    arguments = ["plan", f"{tmp_path}/drive.bin", *suite, f"--as={program}", f"--output={out}"]
+    assert main(arguments) == 0
     written = capsys.readouterr().out.splitlines()
     assert sorted(written) == sorted(map(str, out.iterdir()))
     assert len(written) == files
@@ -218,10 +218,10 @@ def test_what_a_script_destroys_is_said_when_it_is_written(
     target: str, program: str, lost: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = f"{tmp_path}/{target}" if target == "drive.bin" else target
-    asked = ["plan", path, "--size=1g", f"--as={program}"]
-    assert main([*asked, "--suite=mixed", f"--output={tmp_path}/jobs"]) == 0
+    arguments = ["plan", path, "--size=1g", f"--as={program}"]
+    assert main([*arguments, "--suite=mixed", f"--output={tmp_path}/jobs"]) == 0
     assert f"writes to {path}: {lost}\n" in capsys.readouterr().err
-    assert main([*asked, "--suite=burst-credit", f"--output={tmp_path}/reads"]) == 0
+    assert main([*arguments, "--suite=burst-credit", f"--output={tmp_path}/reads"]) == 0
     assert "lost" not in capsys.readouterr().err
 
 
@@ -237,8 +237,8 @@ def test_what_a_script_destroys_is_said_when_it_is_written(
 )
 def test_names_of_windows_mean_nothing_here(name: str, kind: str, path: str, tmp_path: Path) -> None:
     out = tmp_path / "jobs"
-    asked = ["plan", name, "--suite=mixed", "--size=1g", "--as=diskspd", f"--output={out}"]
-    assert main(asked) == 0
+    arguments = ["plan", name, "--suite=mixed", "--size=1g", "--as=diskspd", f"--output={out}"]
+    assert main(arguments) == 0
     made = load_manifest(out / "plan.json")
     assert [(target.path, target.kind, target.size_bytes) for target in made.targets] == [
         (path, kind, 1 << 30)
@@ -331,10 +331,10 @@ def step(job: str, *, purge: bool = False) -> StepPlan:
 
 def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
     made = device(step("rw=write\nloops=2\n"))
-    found = cost_of(made, suite_of)
-    assert (found.expected_s, found.at_least) == (2000, True)
-    assert (found.written_bytes, found.bounded) == (6 * 10**12, True)
-    shown = "\n".join(plan_text.lines(made, found))
+    cost = cost_of(made, suite_of)
+    assert (cost.expected_s, cost.at_least) == (2000, True)
+    assert (cost.written_bytes, cost.bounded) == (6 * 10**12, True)
+    shown = "\n".join(plan_text.lines(made, cost))
     assert "at least 33 min 20 s" in shown
     assert "writes at most 6.000 TB" in shown
     assert "its content is lost" in shown
@@ -342,9 +342,9 @@ def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
 
 def test_what_is_not_bounded_is_unknown() -> None:
     made = device(step("rw=write\nfilename=/dev/other\n"))
-    found = cost_of(made, suite_of)
-    assert found.writes_to("/dev/nvme0n1")
-    shown = list(plan_text.lines(made, found))
+    cost = cost_of(made, suite_of)
+    assert cost.writes_to("/dev/nvme0n1")
+    shown = list(plan_text.lines(made, cost))
     assert shown[1].split()[-1] == "unknown"
     assert "an unknown amount by jobs that write until their target is full" in "\n".join(shown)
 
@@ -397,10 +397,10 @@ def test_planning_sets_no_layer_up(
 def test_every_figure_of_a_step_counts_where_something_can_be_compared(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ["plan", "model:p4800x", "--suite=mixed"]
-    assert main(asked) == 0
+    arguments = ["plan", "model:p4800x", "--suite=mixed"]
+    assert main(arguments) == 0
     assert "to compare" not in capsys.readouterr().out
-    assert main([*asked, "--repeats=3"]) == 0
+    assert main([*arguments, "--repeats=3"]) == 0
     out = capsys.readouterr().out
     # 11 steps of five figures each; the blocks are those of stats.comparison.
     assert "to find a difference: 6 blocks at least (planned: 3, by --repeats)" in out
@@ -413,5 +413,5 @@ def test_every_figure_of_a_step_counts_where_something_can_be_compared(
         "least, among the 5 such claims of that suite; if runs vary by 3 % and nothing differs, it needs "
         f"{alike}\n"
     ) in out
-    assert main([*asked, "model:p3700"]) == 0
+    assert main([*arguments, "model:p3700"]) == 0
     assert "(planned: 1, by --repeats)" in capsys.readouterr().out

@@ -21,12 +21,12 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A made-up drive, and a model under a mix of reads and writes."""
     place = tmp_path_factory.mktemp("reviews")
     reviews.save(place / "flash", pressures_MBps=(0, 300))
-    asked = ["review", "model:p4800x", "--suite=mixed", "--runtime=10ms", "--seed=1"]
-    assert main([*asked, f"--output={place}/mix"]) == 0
+    options = ["review", "model:p4800x", "--suite=mixed", "--runtime=10ms", "--seed=1"]
+    assert main([*options, f"--output={place}/mix"]) == 0
     return place
 
 
-def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     capsys.readouterr()
     assert main(["query", *arguments]) == 0
     return capsys.readouterr().out
@@ -34,7 +34,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_figures_are_those_that_are_judged(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sql = 'select step, direction, iops, mean_ns, mean_low_ns, "p99_ns", supported from figures order by position'
-    rows = json.loads(asked(capsys, sql, f"{saved}/flash", "--json"))
+    rows = json.loads(answer(capsys, sql, f"{saved}/flash", "--json"))
     capsys.readouterr()
     assert main(["show", f"{saved}/flash", "--json"]) == 0
     steps = json.loads(capsys.readouterr().out)["plans"][0]["steps"]
@@ -49,7 +49,7 @@ def test_figures_are_those_that_are_judged(saved: Path, capsys: pytest.CaptureFi
 
 def test_a_mix_has_a_row_for_each_direction(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sql = "select position, direction, ios from figures where position in (100, 50)"
-    rows = json.loads(asked(capsys, sql, f"{saved}/mix", "--json"))
+    rows = json.loads(answer(capsys, sql, f"{saved}/mix", "--json"))
     ios = {(row["position"], row["direction"]): row["ios"] for row in rows}
     assert set(ios) == {(100, "all"), (100, "read"), (50, "all"), (50, "read"), (50, "write")}
     assert ios[50, "all"] == ios[50, "read"] + ios[50, "write"]
@@ -57,7 +57,7 @@ def test_a_mix_has_a_row_for_each_direction(saved: Path, capsys: pytest.CaptureF
 
 def test_histograms_are_read_by_functions(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = json.loads(
-        asked(
+        answer(
             capsys,
             "select step, quantile_ns(lat, 0.99) as p99, mean_ns(lat) as mean, quantile_ns(slat, 0.5) as none "
             "from totals where direction = 'read' order by step",
@@ -66,7 +66,7 @@ def test_histograms_are_read_by_functions(saved: Path, capsys: pytest.CaptureFix
         )
     )
     several = json.loads(
-        asked(
+        answer(
             capsys,
             "select step, merged_quantile_ns(list(lat), 0.99) as p99 from intervals "
             "where direction = 'read' group by step order by step",
@@ -74,9 +74,9 @@ def test_histograms_are_read_by_functions(saved: Path, capsys: pytest.CaptureFix
             "--json",
         )
     )
-    assert [each["p99"] for each in one] == [each["p99"] for each in several]
-    assert all(each["mean"] > 50_000 for each in one)
-    assert all(each["none"] is None for each in one)
+    assert [row["p99"] for row in one] == [row["p99"] for row in several]
+    assert all(row["mean"] > 50_000 for row in one)
+    assert all(row["none"] is None for row in one)
 
 
 def test_figures_are_only_computed_where_they_are_named(
@@ -86,21 +86,21 @@ def test_figures_are_only_computed_where_they_are_named(
         raise AssertionError("nobody asked for figures")
 
     monkeypatch.setattr(tables, "figures_table", refuse)
-    assert asked(capsys, "select count(*) as n from steps", f"{saved}/flash").split() == ["n", "2"]
+    assert answer(capsys, "select count(*) as n from steps", f"{saved}/flash").split() == ["n", "2"]
 
 
 def test_csv_and_parquet_and_the_terminal(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sql = "select step, position, lat from totals join steps using (step, position) where lat is not null"
-    rows = list(csv.DictReader(io.StringIO(asked(capsys, sql, f"{saved}/flash", "--csv"))))
+    rows = list(csv.DictReader(io.StringIO(answer(capsys, sql, f"{saved}/flash", "--csv"))))
     assert rows
     assert all(bytes.fromhex(row["lat"]) for row in rows)
     assert (
-        asked(capsys, sql, f"{saved}/flash", f"--parquet={tmp_path}/x.parquet") == f"{tmp_path}/x.parquet\n"
+        answer(capsys, sql, f"{saved}/flash", f"--parquet={tmp_path}/x.parquet") == f"{tmp_path}/x.parquet\n"
     )
     assert pq.read_table(tmp_path / "x.parquet").num_rows == len(rows)
-    table = asked(capsys, sql, f"{saved}/flash").splitlines()
+    table = answer(capsys, sql, f"{saved}/flash").splitlines()
     assert len(table) == len(rows) + 1
     assert max(map(len, table)) < 100
 
@@ -181,10 +181,10 @@ def test_published_rows_join_with_steps_of_the_same_load(
         from figures m join figures p using (pattern, block_bytes, read_percent, threads, depth)
         where p.review = 'published' and m.review <> 'published' and m.direction <> 'all' and p.iops is not null
     """
-    rows = json.loads(asked(capsys, sql, f"{tmp_path}/mixed", "published:p4800x", "--json"))
+    rows = json.loads(answer(capsys, sql, f"{tmp_path}/mixed", "published:p4800x", "--json"))
     (same,) = [row for row in rows if row["drive"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"]
     assert 0.9 < same["ratio"] < 1.1
-    alone = json.loads(asked(capsys, "select distinct suite from figures", "published", "--json"))
+    alone = json.loads(answer(capsys, "select distinct suite from figures", "published", "--json"))
     assert alone == [{"suite": "published"}]
 
 

@@ -96,8 +96,8 @@ def test_a_step_that_left_its_level_is_warned_of_wherever_it_is_shown(
 def test_every_part_of_the_making_is_heard(saved: Path) -> None:
     heard: list[tuple[int, int]] = []
 
-    def hear(done: int, whole: int) -> None:
-        heard.append((done, whole))
+    def hear(done: int, total: int) -> None:
+        heard.append((done, total))
 
     made = Report.of([saved / "fast", saved / "flash"], on_progress=hear)
     assert heard == [(1, 2), (2, 2)]

@@ -16,8 +16,8 @@ from tests import reviews
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A review of a model by two suites, as its making printed it."""
     place = tmp_path_factory.mktemp("reviews") / "model"
-    asked = ["--suite=mixed", "--suite=write-pressure", "--runtime=10ms", "--seed=1"]
-    assert main(["review", "model:p4800x", *asked, f"--output={place}"]) == 0
+    options = ["--suite=mixed", "--suite=write-pressure", "--runtime=10ms", "--seed=1"]
+    assert main(["review", "model:p4800x", *options, f"--output={place}"]) == 0
     return place
 
 
@@ -36,8 +36,8 @@ def test_it_is_what_resuming_a_whole_review_prints(saved: Path, capsys: pytest.C
 def test_one_suite(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["show", str(saved), "--suite=mixed", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [plan["suite"] for plan in found["plans"]] == ["mixed"]
+    shown = json.loads(capsys.readouterr().out)
+    assert [plan["suite"] for plan in shown["plans"]] == ["mixed"]
 
 
 def test_one_step_is_shown_as_a_run(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,8 +104,8 @@ def test_how_repeats_differ_is_shown_where_asked_for(
     assert main(["show", str(tmp_path / "r")]) == 0
     short = capsys.readouterr().out
     assert main(["show", str(tmp_path / "r"), "--variation"]) == 0
-    whole = capsys.readouterr().out
-    added = [line for line in whole.splitlines() if line not in short.splitlines()]
+    every = capsys.readouterr().out
+    added = [line for line in every.splitlines() if line not in short.splitlines()]
     assert added[0].startswith("variation between runs (coefficient of variation), and the share")
     assert added[1].split()[:4] == ["step", "runs", "iops", "mean"]
     assert added[1].endswith("between runs")
@@ -136,8 +136,8 @@ def test_the_built_in_review_is_shown(capsys: pytest.CaptureFixture[str]) -> Non
     assert out.splitlines()[0] == "Samsung 960 EVO 250GB (specified)"
     assert "330,000" in out
     assert main(["show", "published", "--json"]) == 0
-    found = {each["drive"]: each["figures"] for each in json.loads(capsys.readouterr().out)}
-    assert [each["value"] for each in found["Samsung 960 EVO 250GB (specified)"]] == [
+    shown = {drive["drive"]: drive["figures"] for drive in json.loads(capsys.readouterr().out)}
+    assert [drive["value"] for drive in shown["Samsung 960 EVO 250GB (specified)"]] == [
         14_000,
         50_000,
         330_000,

@@ -34,7 +34,7 @@ class Handle:
 
     def __init__(self, *polls: Callable[[], object]) -> None:
         self.polls = list(polls)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def __call__(self, plan: str, spill: int | None) -> Handle:
         return self
@@ -49,10 +49,10 @@ class Handle:
         return [("interval", builders.interval(len(self.polls)).model_dump_json())]
 
     def stop(self) -> None:
-        self.asked.append("stop")
+        self.requests.append("stop")
 
     def give_up(self) -> None:
-        self.asked.append("give up")
+        self.requests.append("give up")
 
 
 def drive(monkeypatch: pytest.MonkeyPatch, handle: Handle, **fields: Any) -> tuple[int, list[int], list[str]]:
@@ -79,7 +79,7 @@ def nothing() -> None:
 def test_an_interval_that_comes_with_ctrl_c_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     handle = Handle(nothing, ctrl_c, nothing)
     count, indices, said = drive(monkeypatch, handle)
-    assert (count, indices, handle.asked) == (1, [2, 1, 0], ["stop"])
+    assert (count, indices, handle.requests) == (1, [2, 1, 0], ["stop"])
     assert said == ["interrupted: waiting for requests in flight (interrupt again to stop waiting)"]
 
 
@@ -87,7 +87,7 @@ def test_once_more_is_not_waited_for_what_is_in_flight(monkeypatch: pytest.Monke
     handle = Handle(ctrl_c, nothing, ctrl_c, ctrl_c)
     count, indices, said = drive(monkeypatch, handle)
     assert (count, indices) == (3, [3, 2, 1, 0])
-    assert handle.asked[:2] == ["stop", "give up"]
+    assert handle.requests[:2] == ["stop", "give up"]
     assert len(said) == 1
 
 
@@ -98,7 +98,7 @@ def test_two_at_once_are_both_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     handle = Handle(twice, nothing)
     assert drive(monkeypatch, handle)[0] == 2
-    assert handle.asked == ["stop", "give up"]
+    assert handle.requests == ["stop", "give up"]
 
 
 def test_trouble_with_an_interval_stops_the_run_and_is_raised_at_its_end(
@@ -108,7 +108,7 @@ def test_trouble_with_an_interval_stops_the_run_and_is_raised_at_its_end(
     monkeypatch.setattr(core._core, "RunHandle", handle)
     with Interrupts() as interrupts, pytest.raises(ZeroDivisionError):
         core.run_plan(report_records.plan([]), interrupts=interrupts, on_interval=lambda _: 1 // 0)
-    assert handle.asked == ["stop"]
+    assert handle.requests == ["stop"]
     assert handle.polls == []
 
 

@@ -67,19 +67,19 @@ def modules() -> frozenset[str]:
 @functools.cache
 def definitions() -> frozenset[str]:
     """Names that a source defines, alone and behind the module or type that holds them."""
-    found: set[str] = set()
+    names: set[str] = set()
     for path in paths():
         if re.match(r"(python|crates|bench)/.*\.pyi?$", path):
-            found |= python_definitions(path)
+            names |= python_definitions(path)
         elif re.match(r"crates/.*\.rs$", path):
-            found |= rust_definitions((ROOT / path).read_text())
-    return frozenset(found)
+            names |= rust_definitions((ROOT / path).read_text())
+    return frozenset(names)
 
 
 def python_definitions(path: str) -> set[str]:
     """Return what one module defines or brings in: ``name``, ``Class.name``, ``module.name``."""
     module = path.rsplit(".", 1)[0].removesuffix("/__init__").split("/")
-    found: set[str] = set()
+    names: set[str] = set()
 
     def collect(node: ast.AST, owner: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -93,29 +93,29 @@ def python_definitions(path: str) -> set[str]:
             elif isinstance(child, ast.ImportFrom):
                 own = [alias.asname or alias.name for alias in child.names]
             if owner:
-                found.update(f"{owner}.{name}" for name in own)
+                names.update(f"{owner}.{name}" for name in own)
             else:
                 for first in range(len(module)):
-                    found.update(f"{'.'.join(module[first:])}.{name}" for name in own)
+                    names.update(f"{'.'.join(module[first:])}.{name}" for name in own)
             if not isinstance(child, ast.ImportFrom):
-                found.update(own)
+                names.update(own)
             if isinstance(child, ast.ClassDef):
                 collect(child, child.name)
 
     collect(ast.parse((ROOT / path).read_text()), "")
-    return found
+    return names
 
 
 def rust_definitions(text: str) -> set[str]:
     """Return what one Rust file defines: ``name``, ``Type::method``, fields."""
     item = r"\b(?:fn|struct|enum|trait|mod|const|static|type|union)\s+(\w+)"
-    found = set(re.findall(item, text))
-    found |= set(re.findall(r"^\s+(?:pub(?:\([^)]*\))?\s+)?(\w+):\s", text, re.MULTILINE))
+    names = set(re.findall(item, text))
+    names |= set(re.findall(r"^\s+(?:pub(?:\([^)]*\))?\s+)?(\w+):\s", text, re.MULTILINE))
     blocks = r"^(?:pub\s+)?(?:unsafe\s+)?(?:impl|trait)\b(.*?)\{\n(.*?)^\}"
     for head, body in re.findall(blocks, text, re.MULTILINE | re.DOTALL):
         owners = re.findall(r"\b[A-Z]\w*", head)
-        found |= {f"{owner}::{name}" for owner in owners for name in re.findall(r"\bfn\s+(\w+)", body)}
-    return found
+        names |= {f"{owner}::{name}" for owner in owners for name in re.findall(r"\bfn\s+(\w+)", body)}
+    return names
 
 
 def is_path(name: str) -> bool:

@@ -83,8 +83,8 @@ def test_there_are_examples() -> None:
 @each_example
 def test_an_example_runs_without_a_drive(path: Path, target: Path) -> None:
     of_io_uring = {"fixedbufs": False, "registerfiles": False}
-    whole = workload.load(path, environ={"TARGET": str(target)})
-    assert_does_its_work(whole, target.parent, ioengine=EngineKind.NULL, **of_io_uring)
+    job_file = workload.load(path, environ={"TARGET": str(target)})
+    assert_does_its_work(job_file, target.parent, ioengine=EngineKind.NULL, **of_io_uring)
     assert not target.exists()
 
 

@@ -15,7 +15,7 @@ LONGEST_TEST = 600
 MOST_FILES = 17
 
 
-def found(*patterns: str) -> list[str]:
+def matching(*patterns: str) -> list[str]:
     """Paths of our own sources, relative to the root."""
     return sorted(
         str(path.relative_to(ROOT))
@@ -25,9 +25,9 @@ def found(*patterns: str) -> list[str]:
     )
 
 
-PYTHON = found("python/**/*.py", "tests/**/*.py", "bench/**/*.py", "examples/**/*.py")
-RUST = found("crates/*/src/**/*.rs", "crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs")
-PROSE = found(
+PYTHON = matching("python/**/*.py", "tests/**/*.py", "bench/**/*.py", "examples/**/*.py")
+RUST = matching("crates/*/src/**/*.rs", "crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs")
+PROSE = matching(
     "*.md", "bench/*.md", "docs/**/*.md", "Makefile", ".ci/run", "*.toml", "crates/*/Cargo.toml", "examples/*"
 )
 
@@ -69,7 +69,7 @@ def test_promises_nothing_for_later(path: str) -> None:
     assert left == []
 
 
-@pytest.mark.parametrize("path", found("*.md", "bench/*.md", "docs/**/*.md"))
+@pytest.mark.parametrize("path", matching("*.md", "bench/*.md", "docs/**/*.md"))
 def test_links_within_the_repository_lead_somewhere(path: str) -> None:
     links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", (ROOT / path).read_text())
     made = (

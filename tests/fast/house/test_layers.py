@@ -279,15 +279,15 @@ MODE = re.compile(r"[rwxabt+]*[wxa+][rwxabt+]*")
 def opens_for_writing(call: ast.Call) -> bool:
     """Whether a call opens, makes or fills a file; Arrow's writers do where they are given a path."""
     owner, _, name = ast.unparse(call.func).rpartition(".")
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     if name in ("open", "fdopen"):
-        modes = [value.value for value in given if isinstance(value, ast.Constant)]
-        flags = " ".join(map(ast.unparse, given)) if owner == "os" else ""
+        modes = [value.value for value in arguments if isinstance(value, ast.Constant)]
+        flags = " ".join(map(ast.unparse, arguments)) if owner == "os" else ""
         return any(isinstance(mode, str) and MODE.fullmatch(mode) for mode in modes) or bool(
             re.search("O_WRONLY|O_RDWR|O_CREAT", flags)
         )
     if name in ("ParquetWriter", "write_table", "OSFile"):
-        return any("path" in ast.unparse(value) for value in given)
+        return any("path" in ast.unparse(value) for value in arguments)
     return bool(WRITING.fullmatch(name))
 
 

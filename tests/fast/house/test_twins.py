@@ -60,8 +60,8 @@ def reached(*roots: str) -> list[str]:
             words = {word: getattr(schema, word, None) for word in re.findall(r"\w+", str(annotation))}
             ahead += [
                 word
-                for word, found in words.items()
-                if isinstance(found, type) and issubclass(found, schema.Model) and found is not schema.Model
+                for word, value in words.items()
+                if isinstance(value, type) and issubclass(value, schema.Model) and value is not schema.Model
             ]
     return sorted(seen)
 

@@ -26,10 +26,10 @@ def drives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
-    def found(path: Path) -> frozenset[str]:
+    def drives(path: Path) -> frozenset[str]:
         return frozenset({drive_of[path.resolve().relative_to(tmp_path).parts[0]]})
 
-    monkeypatch.setattr(log_place, "_drives", found)
+    monkeypatch.setattr(log_place, "_drives", drives)
     return drive_of
 
 

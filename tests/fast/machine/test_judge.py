@@ -310,7 +310,11 @@ def test_somebody_elses_use() -> None:
 
 def test_fallbacks_are_passed_on() -> None:
     fields = warning(
-        Code.ENGINE_FALLBACK, asked="SQPOLL", why="no permission", instead="interrupts", remedy="run as root"
+        Code.ENGINE_FALLBACK,
+        requested="SQPOLL",
+        why="no permission",
+        instead="interrupts",
+        remedy="run as root",
     )
     assert judged(observed=Observations(fallbacks=(fields, fields))) == (fields,)
 

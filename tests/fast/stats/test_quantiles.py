@@ -41,9 +41,9 @@ def test_an_interval_that_the_sample_cannot_close_is_open() -> None:
 
 def test_bounds_are_the_outer_edges_of_their_buckets() -> None:
     low, high = binomial_interval(Histogram.of([1_000_000] * 1000), 0.5)
-    whole = Histogram.of([1_000_000])
-    assert (low, high) == (whole.min, whole.max)
-    assert whole.min < whole.max
+    histogram = Histogram.of([1_000_000])
+    assert (low, high) == (histogram.min, histogram.max)
+    assert histogram.min < histogram.max
 
 
 def test_intervals_of_independent_samples_hold_the_truth() -> None:

@@ -73,7 +73,7 @@ def test_nothing_beside_a_file_is_touched_and_its_mode_is_kept(tmp_path: Path) -
     assert not page.is_symlink()
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert victim.read_text() == "somebody's"
-    assert sorted(each.name for each in tmp_path.iterdir()) == [".page.html.tmp", "page.html", "victim"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".page.html.tmp", "page.html", "victim"]
     new = tmp_path / ("n" * 255)
     write_output(new, b"page")
     before = os.umask(0)

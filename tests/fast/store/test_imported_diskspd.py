@@ -21,8 +21,8 @@ both = pytest.mark.parametrize("name", ["diskspd.txt", "diskspd.xml"])
 
 
 def step(path: Path) -> ImportedStep:
-    (found,) = read_foreign(path)
-    return found
+    (imported,) = read_foreign(path)
+    return imported
 
 
 def written(folder: Path, text: str) -> Path:
@@ -33,18 +33,18 @@ def written(folder: Path, text: str) -> Path:
 
 @both
 def test_counts_are_exact_and_percentiles_are_the_published_ones(name: str) -> None:
-    found = step(SAMPLES / name)
-    assert (found.tool, found.label) == ("diskspd", "diskspd")
-    (row,) = found.rows
+    imported = step(SAMPLES / name)
+    assert (imported.tool, imported.label) == ("diskspd", "diskspd")
+    (row,) = imported.rows
     assert row.duration_s == 10
     reads, writes = row.figures[READ], row.figures[WRITE]
     assert (reads.ios, reads.bytes, reads.iops) == (139_000, 139_000 * 4096, 13_900)
     assert (writes.ios, writes.bytes, writes.rate_Bps) == (61_000, 61_000 * 4096, 6_100 * 4096)
     latency = reads.latencies[Kind.LAT]
     assert (latency.min_ns, latency.max_ns, latency.histogram) == (50_000, 12_345_000, None)
-    published = {each.q: each.value_ns for each in latency.quantiles}
+    published = {quantile.q: quantile.value_ns for quantile in latency.quantiles}
     assert (published[0.5], published[0.999], published[0.9999999]) == (180_000, 1_500_000, 12_345_000)
-    assert all(each.high_ns - each.low_ns == 1_000 for each in latency.quantiles)
+    assert all(quantile.high_ns - quantile.low_ns == 1_000 for quantile in latency.quantiles)
     assert row.together is not None
     assert (row.together.count, row.together.quantiles[1].value_ns) == (200_000, 210_000)
 
@@ -61,14 +61,14 @@ def test_each_thread_has_its_means(name: str) -> None:
 
 @both
 def test_its_load_is_known(name: str) -> None:
-    found = step(SAMPLES / name)
-    assert found.jobs is not None
-    (job,) = found.jobs.jobs
+    imported = step(SAMPLES / name)
+    assert imported.jobs is not None
+    (job,) = imported.jobs.jobs
     assert (job.rw, job.rwmix_read_percent, job.iodepth, job.numjobs) == (Rw.RANDRW, 70, 4, 2)
     assert (job.direct, job.sync.value, job.bs.read.minimum_bytes) == (True, "dsync", 4096)
     assert job.filenames == (r"D:\io\t dat.bin",)
-    assert found.started_at == "2026-01-02T03:04:05+00:00"
-    assert found.warnings == ()
+    assert imported.started_at == "2026-01-02T03:04:05+00:00"
+    assert imported.warnings == ()
 
 
 def test_both_forms_of_one_run_say_the_same() -> None:
@@ -77,7 +77,9 @@ def test_both_forms_of_one_run_say_the_same() -> None:
     assert xml.jobs is not None
     assert text.jobs.jobs == xml.jobs.jobs
     for direction in (READ, WRITE):
-        ours, theirs = (each.rows[0].figures[direction].latencies[Kind.LAT].quantiles for each in (text, xml))
+        ours, theirs = (
+            imported.rows[0].figures[direction].latencies[Kind.LAT].quantiles for imported in (text, xml)
+        )
         assert ours == theirs
 
 
@@ -88,12 +90,12 @@ def test_the_mean_of_all_is_that_of_the_total_line() -> None:
 
 
 def test_xml_has_a_series_and_its_options() -> None:
-    found = step(SAMPLES / "diskspd.xml")
-    assert [each.tallies[READ].ios for each in found.intervals[:2]] == [13_700, 14_100]
-    assert found.intervals[-1].end_ns == 10 * 10**9
-    assert found.intervals[0].tallies[WRITE].bytes == 6_000 * 4096
-    assert (found.options["BlockSize"], found.options["Warmup"]) == ("4096", "5")
-    assert found.version == "2.2.0"
+    imported = step(SAMPLES / "diskspd.xml")
+    assert [interval.tallies[READ].ios for interval in imported.intervals[:2]] == [13_700, 14_100]
+    assert imported.intervals[-1].end_ns == 10 * 10**9
+    assert imported.intervals[0].tallies[WRITE].bytes == 6_000 * 4096
+    assert (imported.options["BlockSize"], imported.options["Warmup"]) == ("4096", "5")
+    assert imported.version == "2.2.0"
 
 
 @pytest.mark.parametrize(
@@ -128,19 +130,19 @@ def test_xml_has_a_series_and_its_options() -> None:
     ],
 )
 def test_the_profile_becomes_a_command(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    found = step(written(tmp_path, XML.replace(old, new)))
-    assert found.command is not None
-    assert set(expected.split()) <= set(found.command.split())
-    assert (found.jobs is None) == ("-si" in expected), "two threads that share a sequence are no jobs"
+    imported = step(written(tmp_path, XML.replace(old, new)))
+    assert imported.command is not None
+    assert set(expected.split()) <= set(imported.command.split())
+    assert (imported.jobs is None) == ("-si" in expected), "two threads that share a sequence are no jobs"
 
 
 def test_without_latencies_there_are_none_and_it_is_said(tmp_path: Path) -> None:
     xml = re.sub(r"<Latency .*</Latency>", "", XML, flags=re.DOTALL)
     text = TEXT.partition("\nTotal latency distribution:")[0]
     for result in (xml, text):
-        found = step(written(tmp_path, result))
-        assert found.rows[0].figures[READ].latency is None
-        assert any("-L" in warning for warning in found.warnings)
+        imported = step(written(tmp_path, result))
+        assert imported.rows[0].figures[READ].latency is None
+        assert any("-L" in warning for warning in imported.warnings)
 
 
 def test_a_text_without_l_and_d_has_fewer_columns(tmp_path: Path) -> None:
@@ -150,9 +152,9 @@ def test_a_text_without_l_and_d_has_fewer_columns(tmp_path: Path) -> None:
         else line
         for line in TEXT.partition("\nTotal latency distribution:")[0].splitlines()
     ]
-    found = step(written(tmp_path, "\n".join(lines)))
-    assert found.rows[0].figures[READ].ios == 139_000
-    assert found.parts[0].figures[READ].latency is None
+    imported = step(written(tmp_path, "\n".join(lines)))
+    assert imported.rows[0].figures[READ].ios == 139_000
+    assert imported.parts[0].figures[READ].latency is None
 
 
 def test_what_powershell_wrote_is_read(tmp_path: Path) -> None:
@@ -163,15 +165,15 @@ def test_what_powershell_wrote_is_read(tmp_path: Path) -> None:
 
 
 def test_a_physical_drive_has_its_path(tmp_path: Path) -> None:
-    found = step(written(tmp_path, TEXT.replace(r'"D:\io\t dat.bin"', "#1")))
-    assert found.jobs is not None
-    assert found.jobs.jobs[0].filenames == (r"\\.\PhysicalDrive1",)
+    imported = step(written(tmp_path, TEXT.replace(r'"D:\io\t dat.bin"', "#1")))
+    assert imported.jobs is not None
+    assert imported.jobs.jobs[0].filenames == (r"\\.\PhysicalDrive1",)
 
 
 def test_a_load_that_is_no_job_is_no_error(tmp_path: Path) -> None:
-    found = step(written(tmp_path, TEXT.replace("-Sh", "-Sm")))
-    assert found.jobs is None
-    assert any("mapped memory" in warning for warning in found.warnings)
+    imported = step(written(tmp_path, TEXT.replace("-Sh", "-Sm")))
+    assert imported.jobs is None
+    assert any("mapped memory" in warning for warning in imported.warnings)
 
 
 def test_several_time_spans_are_several_steps(tmp_path: Path) -> None:
@@ -188,14 +190,14 @@ def test_a_file_that_ends_early_is_damaged_or_says_less(tmp_path: Path, name: st
     refused = 0
     for cut in range(0, len(text) - 20, len(text) // 60):
         try:
-            found = step(written(tmp_path, text[:cut]))
+            imported = step(written(tmp_path, text[:cut]))
         except IogaugeError as error:
             refused += 1
             assert error.hint  # noqa: PT017 (both outcomes are looked at)
         else:
             assert name == "diskspd.txt", "a part of XML is no XML"
             assert cut > text.index("Write IO")
-            assert found.rows[0].figures[READ].ios == 139_000
+            assert imported.rows[0].figures[READ].ios == 139_000
     assert refused > 30
 
 
@@ -256,11 +258,11 @@ def test_the_one_thing_that_is_not_xml_is_repaired_and_said() -> None:
     assert (xml.version, xml.rows[0].duration_s) == ("2.2.0", 2)
     assert any('Name="<unknown>" is not XML' in warning for warning in xml.warnings)
     assert not any("XML" in warning for warning in text.warnings)
-    for found in (text, xml):
-        assert found.jobs is not None
-        (job,) = found.jobs.jobs
+    for imported in (text, xml):
+        assert imported.jobs is not None
+        (job,) = imported.jobs.jobs
         assert (job.rw, job.rwmix_read_percent, job.iodepth) == (Rw.RANDRW, 70, 4)
-        assert found.rows[0].figures[READ].latencies[Kind.LAT].quantiles
+        assert imported.rows[0].figures[READ].latencies[Kind.LAT].quantiles
     assert text.rows[0].figures[READ].ios == 7630
 
 

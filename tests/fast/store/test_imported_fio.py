@@ -21,13 +21,13 @@ READ, WRITE = Direction.READ, Direction.WRITE
 
 
 def step(path: Path) -> ImportedStep:
-    (found,) = read_foreign(path)
-    return found
+    (imported,) = read_foreign(path)
+    return imported
 
 
 def document(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((SAMPLES / name).read_text())
-    return found
+    result: dict[str, Any] = json.loads((SAMPLES / name).read_text())
+    return result
 
 
 def written(folder: Path, given: object, *, name: str = "result.json") -> Path:
@@ -40,24 +40,24 @@ def test_a_latency_of_other_samples_takes_no_percentiles_from_its_sibling(tmp_pa
     given = document("fio-sync.json")
     job = next(job for job in given["jobs"] if job["read"]["total_ios"])
     job["read"]["lat_ns"]["N"] = 2
-    found = step(written(tmp_path, given))
-    latencies = next(row for row in found.rows if READ in row.figures).figures[READ].latencies
+    imported = step(written(tmp_path, given))
+    latencies = next(row for row in imported.rows if READ in row.figures).figures[READ].latencies
     assert latencies[Kind.CLAT].quantiles
     assert (latencies[Kind.LAT].count, latencies[Kind.LAT].quantiles, latencies[Kind.LAT].histogram) == (
         2,
         (),
         None,
     )
-    assert any("clat's percentiles are not taken for lat" in warning for warning in found.warnings)
+    assert any("clat's percentiles are not taken for lat" in warning for warning in imported.warnings)
 
 
 @pytest.mark.parametrize("name", ["fio.json", "fio-plus.json", "fio-sync.json"])
 def test_every_figure_is_fios(name: str) -> None:
-    found = step(SAMPLES / name)
-    assert (found.tool, found.version) == ("fio", "fio-3.33")
+    imported = step(SAMPLES / name)
+    assert (imported.tool, imported.version) == ("fio", "fio-3.33")
     jobs = document(name)["jobs"]
-    assert [row.name for row in found.rows] == [job["jobname"] for job in jobs]
-    for row, job in zip(found.rows, jobs, strict=True):
+    assert [row.name for row in imported.rows] == [job["jobname"] for job in jobs]
+    for row, job in zip(imported.rows, jobs, strict=True):
         for direction in (READ, WRITE):
             theirs = job[direction.value]
             assert (direction in row.figures) == bool(theirs["total_ios"])
@@ -69,7 +69,7 @@ def test_every_figure_is_fios(name: str) -> None:
             for kind, key in ((Kind.LAT, "lat_ns"), (Kind.CLAT, "clat_ns"), (Kind.SLAT, "slat_ns")):
                 if theirs[key]["N"] and "percentile" in theirs[key]:
                     latency = ours.latencies[kind]
-                    published = {f"{100 * each.q:f}": each.value_ns for each in latency.quantiles}
+                    published = {f"{100 * quantile.q:f}": quantile.value_ns for quantile in latency.quantiles}
                     assert published == theirs[key]["percentile"]
                     assert (latency.mean_ns, latency.max_ns) == (theirs[key]["mean"], theirs[key]["max"])
 
@@ -78,7 +78,10 @@ def test_percentiles_alone_make_no_histogram() -> None:
     latency = step(SAMPLES / "fio.json").rows[0].figures[READ].latency
     assert latency is not None
     assert latency.histogram is None
-    assert all(each.low_ns <= each.value_ns <= each.high_ns and not each.exact for each in latency.quantiles)
+    assert all(
+        quantile.low_ns <= quantile.value_ns <= quantile.high_ns and not quantile.exact
+        for quantile in latency.quantiles
+    )
 
 
 def test_bins_are_a_histogram_with_fios_percentiles_and_exact_extremes() -> None:
@@ -114,20 +117,20 @@ def test_without_lat_percentiles_clat_is_said_to_be_clat(tmp_path: Path) -> None
     for job in given["jobs"]:
         for direction in ("read", "write"):
             job[direction]["lat_ns"].pop("percentile", None)
-    found = step(written(tmp_path, given))
-    assert any("fio's percentiles are of clat" in warning for warning in found.warnings)
-    figures = found.rows[0].figures[READ]
+    imported = step(written(tmp_path, given))
+    assert any("fio's percentiles are of clat" in warning for warning in imported.warnings)
+    figures = imported.rows[0].figures[READ]
     assert figures.latencies[Kind.LAT].quantiles == ()
     assert figures.latencies[Kind.CLAT].quantiles
 
 
 def test_where_submitting_is_all_clat_is_lat() -> None:
-    found = step(SAMPLES / "fio-sync.json")
-    assert found.warnings == ()
-    lat, clat = (found.rows[0].figures[READ].latencies[kind] for kind in (Kind.LAT, Kind.CLAT))
+    imported = step(SAMPLES / "fio-sync.json")
+    assert imported.warnings == ()
+    lat, clat = (imported.rows[0].figures[READ].latencies[kind] for kind in (Kind.LAT, Kind.CLAT))
     assert lat.histogram == clat.histogram
     assert lat.mean_ns != clat.mean_ns
-    assert Kind.SLAT not in found.rows[0].figures[READ].latencies
+    assert Kind.SLAT not in imported.rows[0].figures[READ].latencies
 
 
 def test_a_rate_is_warned_of() -> None:
@@ -150,47 +153,47 @@ def test_what_fio_prints_around_its_json_is_left_out(tmp_path: Path) -> None:
     # One document for every --status-interval; the last one is of the whole run. Messages come where they happen.
     before, between = "fio: job startup hung? exiting.", "fio: error calculating latency percentiles"
     given = f"{before}\n{json.dumps(first)}\n{between}\n{json.dumps(first)}\n{between}\n{text}\nfio: done\n"
-    found = step(written(tmp_path, given))
-    assert [row.name for row in found.rows] == ["reader", "writer"]
+    imported = step(written(tmp_path, given))
+    assert [row.name for row in imported.rows] == ["reader", "writer"]
     said = f"what fio printed beside its JSON was left out: {before}; {between}; fio: done"
-    assert said in found.warnings
+    assert said in imported.warnings
 
 
 def test_an_entry_that_fio_left_empty_is_told_of(tmp_path: Path) -> None:
     given = document("fio.json")
     del given["jobs"][1]["jobname"]
-    found = step(written(tmp_path, given))
-    assert [row.name for row in found.rows] == ["reader"]
-    assert any("several groups as one" in warning for warning in found.warnings)
+    imported = step(written(tmp_path, given))
+    assert [row.name for row in imported.rows] == ["reader"]
+    assert any("several groups as one" in warning for warning in imported.warnings)
 
 
 def test_clones_reported_apart_are_one_section(tmp_path: Path) -> None:
     given = document("fio-sync.json")
     given["jobs"][0]["job options"]["numjobs"] = "2"
     given["jobs"] = [given["jobs"][0], given["jobs"][0]]
-    found = step(written(tmp_path, given))
-    assert found.jobs is not None
-    assert [job.numjobs for job in found.jobs.jobs] == [2]
-    assert [row.section for row in found.rows] == [0, 0]
+    imported = step(written(tmp_path, given))
+    assert imported.jobs is not None
+    assert [job.numjobs for job in imported.jobs.jobs] == [2]
+    assert [row.section for row in imported.rows] == [0, 0]
 
 
 def test_jobs_that_iogauge_does_not_know_are_no_error(tmp_path: Path) -> None:
     given = document("fio-sync.json")
     given["jobs"][0]["job options"]["verify"] = "md5"
-    found = step(written(tmp_path, given))
-    assert found.jobs is None
-    assert any("verify" in warning for warning in found.warnings)
-    assert found.options["verify"] == "md5"
+    imported = step(written(tmp_path, given))
+    assert imported.jobs is None
+    assert any("verify" in warning for warning in imported.warnings)
+    assert imported.options["verify"] == "md5"
 
 
 def test_a_percentile_that_its_key_does_not_tell_is_left_out(tmp_path: Path) -> None:
     given = document("fio-sync.json")
     given["jobs"][0]["read"]["clat_ns"]["percentile"]["100.000000"] = 5
-    found = step(written(tmp_path, given))
-    latency = found.rows[0].figures[READ].latency
+    imported = step(written(tmp_path, given))
+    latency = imported.rows[0].figures[READ].latency
     assert latency is not None
-    assert max(each.q for each in latency.quantiles) < 1
-    assert any("100.000000" in warning for warning in found.warnings)
+    assert max(quantile.q for quantile in latency.quantiles) < 1
+    assert any("100.000000" in warning for warning in imported.warnings)
 
 
 @pytest.mark.parametrize("name", ["fio-sync.json", "fio-plus.json"])
@@ -228,11 +231,11 @@ JSON = st.recursive(
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [path] if path else []
+    paths = [path] if path else []
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            found += places(inner, (*path, key))
-    return found
+            paths += places(inner, (*path, key))
+    return paths
 
 
 SMALL = document("fio.json")
@@ -304,8 +307,11 @@ def with_logs(folder: Path, options: dict[str, str], logs: dict[str, str]) -> Im
     return step(written(folder, given))
 
 
-def seen(found: ImportedStep, direction: Direction = READ) -> list[tuple[int, int]]:
-    return [(each.tallies[direction].ios, each.tallies[direction].bytes) for each in found.intervals]
+def seen(imported: ImportedStep, direction: Direction = READ) -> list[tuple[int, int]]:
+    return [
+        (interval.tallies[direction].ios, interval.tallies[direction].bytes)
+        for interval in imported.intervals
+    ]
 
 
 def test_rates_of_windows_are_intervals_and_a_window_without_a_line_is_zero(tmp_path: Path) -> None:
@@ -314,16 +320,19 @@ def test_rates_of_windows_are_intervals_and_a_window_without_a_line_is_zero(tmp_
         "x_iops.1.log": "500, 100, 0, 0, 0\n1501, 200, 0, 0, 0\n2000, 50, 0, 0, 0\n",
         "x_bw.1.log": "500, 400, 0, 0, 0\n1501, 800, 0, 0, 0\n2000, 200, 0, 0, 0\n",
     }
-    found = with_logs(tmp_path, options, logs)
-    assert seen(found) == [(50, 204_800), (0, 0), (100, 409_600), (25, 102_400)]
-    assert [(each.start_ns, each.end_ns) for each in found.intervals][1] == (500_000_000, 1_000_000_000)
+    imported = with_logs(tmp_path, options, logs)
+    assert seen(imported) == [(50, 204_800), (0, 0), (100, 409_600), (25, 102_400)]
+    assert [(interval.start_ns, interval.end_ns) for interval in imported.intervals][1] == (
+        500_000_000,
+        1_000_000_000,
+    )
 
 
 def test_one_log_and_the_block_size_give_the_other(tmp_path: Path) -> None:
-    found = with_logs(
+    imported = with_logs(
         tmp_path, {"write_bw_log": "x", "log_avg_msec": "1000"}, {"x_bw.1.log": "1000, 400, 0, 0, 0\n"}
     )
-    assert seen(found) == [(100, 409_600)]
+    assert seen(imported) == [(100, 409_600)]
     options = {"write_bw_log": "x", "log_avg_msec": "1000", "bssplit": "4k/50:8k/50"}
     assert with_logs(tmp_path, options, {}).intervals == (), "how many I/Os those were is not known"
 
@@ -338,28 +347,28 @@ def test_a_histogram_log_gives_clat_of_each_window(tmp_path: Path) -> None:
     counts = [0] * BUCKETS
     counts[fio_bucket(100)], counts[fio_bucket(50_000)] = 3, 2
     line = ", ".join(map(str, [1000, 0, 4096, *counts]))
-    found = with_logs(
+    imported = with_logs(
         tmp_path, {"write_hist_log": "x", "log_hist_msec": "1000"}, {"x_clat_hist.1.log": f"{line}\n"}
     )
-    assert seen(found) == [(5, 5 * 4096)]
-    histogram = Histogram.decode(found.intervals[0].tallies[READ].histograms[Kind.CLAT])
+    assert seen(imported) == [(5, 5 * 4096)]
+    histogram = Histogram.decode(imported.intervals[0].tallies[READ].histograms[Kind.CLAT])
     assert histogram.count == 5
     assert fio_bounds(50_000)[0] <= histogram.max <= fio_bounds(50_000)[1] + 64
 
 
 def test_a_latency_log_of_every_request_gives_lat(tmp_path: Path) -> None:
     log = "10, 70000, 0, 4096, 0\n990, 80000, 0, 4096, 0\n1000, 90000, 1, 8192, 0\n"
-    found = with_logs(tmp_path, {"write_lat_log": "x"}, {"x_lat.1.log": log})
-    assert seen(found) == [(2, 8192), (0, 0)]
-    assert seen(found, WRITE) == [(0, 0), (1, 8192)]
-    assert Histogram.decode(found.intervals[0].tallies[READ].histograms[Kind.LAT]).count == 2
+    imported = with_logs(tmp_path, {"write_lat_log": "x"}, {"x_lat.1.log": log})
+    assert seen(imported) == [(2, 8192), (0, 0)]
+    assert seen(imported, WRITE) == [(0, 0), (1, 8192)]
+    assert Histogram.decode(imported.intervals[0].tallies[READ].histograms[Kind.LAT]).count == 2
 
 
 def test_means_of_latency_are_no_distribution(tmp_path: Path) -> None:
-    found = with_logs(
+    imported = with_logs(
         tmp_path, {"write_lat_log": "x", "log_avg_msec": "500"}, {"x_lat.1.log": "500, 70000, 0, 0, 0\n"}
     )
-    assert found.intervals == ()
+    assert imported.intervals == ()
 
 
 @pytest.mark.parametrize(
@@ -375,9 +384,9 @@ def test_a_line_from_long_after_fio_s_end_is_refused(tmp_path: Path) -> None:
     options = {"write_iops_log": "x", "log_avg_msec": "500"}
     with pytest.raises(
         IogaugeError, match=r"x_iops\.1\.log: a line has the time 200000 s, and fio ran for 1 s"
-    ) as found:
+    ) as caught:
         with_logs(tmp_path, options, {"x_iops.1.log": "500, 5, 0, 0\n200000000, 5, 0, 0\n"})
-    assert "log_unix_epoch" in found.value.hint
+    assert "log_unix_epoch" in caught.value.hint
 
 
 def status(ios: int, runtime_ms: int, bins: dict[str, int], *, moved: int | None = None) -> str:
@@ -406,12 +415,14 @@ def test_reports_of_the_status_are_intervals_of_what_came_between(tmp_path: Path
     (tmp_path / "a.json").write_text("".join(reports))
     (step,) = read_foreign(tmp_path / "a.json")
     assert step.warnings == ()
-    assert [(each.index, each.start_ns // 10**6, each.end_ns // 10**6) for each in step.intervals] == [
+    assert [
+        (interval.index, interval.start_ns // 10**6, interval.end_ns // 10**6) for interval in step.intervals
+    ] == [
         (2, 0, 100),
         (3, 100, 200),
         (4, 200, 300),
     ]
-    reads = [each.tallies[Direction.READ] for each in step.intervals]
+    reads = [interval.tallies[Direction.READ] for interval in step.intervals]
     assert [(tally.ios, tally.bytes) for tally in reads] == [(3, 12288), (0, 0), (4, 16384)]
     assert [Kind.LAT in tally.histograms for tally in reads] == [True, False, True]
     last = Histogram.decode(reads[2].histograms[Kind.LAT])
@@ -427,7 +438,7 @@ def test_what_is_taken_back_at_the_end_of_a_ramp_is_in_no_interval(tmp_path: Pat
     ]
     (tmp_path / "a.json").write_text("".join(reports))
     (step,) = read_foreign(tmp_path / "a.json")
-    reads = [each.tallies[Direction.READ] for each in step.intervals]
+    reads = [interval.tallies[Direction.READ] for interval in step.intervals]
     assert [tally.ios for tally in reads] == [2, 4, 14]
     assert sum(tally.bytes for tally in reads) == 20 * 4096
 
@@ -463,6 +474,6 @@ def test_syncs_have_their_latencies(tmp_path: Path) -> None:
     }
     (tmp_path / "a.json").write_text(json.dumps(text))
     (step,) = read_foreign(tmp_path / "a.json")
-    found = step.rows[0].figures[Direction.SYNC]
-    assert (found.ios, found.bytes, found.iops) == (2, 0, 2.0)
-    assert found.latencies[Kind.LAT].histogram is not None
+    syncs = step.rows[0].figures[Direction.SYNC]
+    assert (syncs.ios, syncs.bytes, syncs.iops) == (2, 0, 2.0)
+    assert syncs.latencies[Kind.LAT].histogram is not None

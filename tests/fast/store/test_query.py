@@ -30,12 +30,12 @@ def saved(path: Path, *, run: tuple[str, ...]) -> Review:
 
 def test_intervals_and_totals_come_with_their_step(tmp_path: Path) -> None:
     review = saved(tmp_path / "r", run=("p0", "p100"))
-    found = query(
+    rows = query(
         review.path,
         "SELECT step, position, sum(ios) AS ios, count(DISTINCT index) AS n FROM intervals "
         "WHERE direction = 'read' GROUP BY ALL ORDER BY position",
     )
-    assert found.to_pylist() == [
+    assert rows.to_pylist() == [
         {"step": "p0", "position": 0.0, "ios": 14, "n": 2},
         {"step": "p100", "position": 100.0, "ios": 14, "n": 2},
     ]
@@ -58,18 +58,18 @@ def test_several_reviews_are_one_table_even_with_patterns_in_their_names(tmp_pat
     paths = [tmp_path / name for name in ("r[1]", "r1", "it's * a ?")]
     for path in paths:
         saved(path, run=("p100",))
-    found = query(paths, "SELECT review, count(*) AS n FROM totals GROUP BY review").to_pylist()
-    assert {row["review"]: row["n"] for row in found} == {str(path): 2 for path in paths}
+    rows = query(paths, "SELECT review, count(*) AS n FROM totals GROUP BY review").to_pylist()
+    assert {row["review"]: row["n"] for row in rows} == {str(path): 2 for path in paths}
     steps = query(map(str, paths), "SELECT step, complete FROM steps ORDER BY review, position").to_pylist()
     assert steps == [{"step": "p0", "complete": False}, {"step": "p100", "complete": True}] * 3
 
 
 def test_a_review_without_a_complete_step_has_the_same_columns(tmp_path: Path) -> None:
-    nothing, whole = saved(tmp_path / "a", run=()).path, saved(tmp_path / "b", run=("p0",)).path
+    nothing, complete = saved(tmp_path / "a", run=()).path, saved(tmp_path / "b", run=("p0",)).path
     for view in ("intervals", "totals"):
         empty = query(nothing, f"SELECT * FROM {view}")
         assert empty.num_rows == 0
-        assert empty.column_names == query(whole, f"SELECT * FROM {view}").column_names
+        assert empty.column_names == query(complete, f"SELECT * FROM {view}").column_names
 
 
 @pytest.mark.parametrize("sql", ["SELEC 1", "SELECT nothing FROM steps", "SELECT * FROM drives", ""])

@@ -191,13 +191,13 @@ def test_a_damaged_manifest_is_named(review: Review, content: bytes, says: str) 
 
 def test_no_changed_digit_of_a_manifest_is_read(review: Review) -> None:
     path = review.path / "manifest.json"
-    whole = path.read_bytes()
-    places = [match.start() for match in re.finditer(rb"\d", whole)]
-    for at in {*places[::7], places[-1], whole.index(b'"sha256"') + 1}:
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    content = path.read_bytes()
+    places = [match.start() for match in re.finditer(rb"\d", content)]
+    for at in {*places[::7], places[-1], content.index(b'"sha256"') + 1}:
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
         with pytest.raises(IogaugeError, match=r"damaged|schema"):
             Review.open(review.path)
-    path.write_bytes(whole)
+    path.write_bytes(content)
     assert Review.open(review.path).manifest == review.manifest
 
 
@@ -225,9 +225,9 @@ READERS = {
 @pytest.mark.parametrize("name", READERS)
 def test_no_changed_byte_is_taken_for_a_measurement(review: Review, name: str) -> None:
     path = review.step_path("c") / name
-    whole = path.read_bytes()
-    for place in range(0, len(whole), 13):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x01]) + whole[place + 1 :])
+    content = path.read_bytes()
+    for place in range(0, len(content), 13):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x01]) + content[place + 1 :])
         with pytest.raises(IogaugeError, match="damaged") as caught:
             READERS[name](review)
         assert str(path) in str(caught.value)
@@ -237,8 +237,8 @@ def test_no_changed_byte_is_taken_for_a_measurement(review: Review, name: str) -
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
 def test_a_cut_off_or_missing_file_is_named(review: Review, name: str, share: float) -> None:
     path = review.step_path("c") / name
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(IogaugeError, match="damaged") as caught:
         READERS[name](review)
     assert str(path) in str(caught.value)

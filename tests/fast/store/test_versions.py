@@ -92,20 +92,20 @@ def test_every_version_still_loads_and_means_the_same(version: int) -> None:
 def test_rounds_were_told_by_their_labels() -> None:
     labels = ("filling it twice", "round 1", "round 25")
     steps = [{"id": label, "label": label} for label in labels]
-    found = upgraded(
+    manifest = upgraded(
         {
             "schema_version": 2,
             "plans": [{"suite": name, "steps": steps} for name in ("pts-iops", "precondition", "mine.py")],
         }
     )
-    marked = [[step.get("is_round") for step in plan["steps"]] for plan in found["plans"]]
+    marked = [[step.get("is_round") for step in plan["steps"]] for plan in manifest["plans"]]
     assert marked == [[False, True, True]] * 2 + [[None] * 3]
     # What a step says itself counts.
-    told = {
+    imported = {
         "schema_version": 2,
         "plans": [{"suite": "pts-iops", "steps": [{"label": "round 1", "is_round": False}]}],
     }
-    assert upgraded(told) == told
+    assert upgraded(imported) == imported
 
 
 def test_what_is_saved_now_means_the_same(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, value in (("real", 20_000), ("guess", 5_000)):
         number = f'{{ value = {value}.0, kind = "fitted", start = 5000, range = [1000, 50000], source = "a guess" }}'
         (place / f"{name}.toml").write_text(text.replace(f"latency_ns = {one}", f"latency_ns = {number}"))
-    asked = [
+    arguments = [
         "review",
         f"model:{place}/real.toml",
         "--suite=write-pressure",
@@ -37,7 +37,7 @@ def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--runtime=50ms",
         f"--output={place}/review",
     ]
-    assert main(asked) == 0
+    assert main(arguments) == 0
     return place
 
 

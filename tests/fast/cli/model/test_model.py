@@ -37,10 +37,10 @@ def test_lists_every_model_on_a_line(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(said(capsys, "list", "--json"))
-    assert [each["name"] for each in found["drives"]] == catalog.shipped("drive")
-    assert [each["name"] for each in found["machines"]] == catalog.shipped("machine")
-    assert {"name": "ideal", "also": [], "title": "a machine that costs nothing", "version": 1} in found[
+    models = json.loads(said(capsys, "list", "--json"))
+    assert [model["name"] for model in models["drives"]] == catalog.shipped("drive")
+    assert [model["name"] for model in models["machines"]] == catalog.shipped("machine")
+    assert {"name": "ideal", "also": [], "title": "a machine that costs nothing", "version": 1} in models[
         "machines"
     ]
 
@@ -55,7 +55,7 @@ def test_shows_every_number_with_its_source(capsys: pytest.CaptureFixture[str]) 
     assert model.notes in words
     assert (
         out.splitlines()[-1]
-        == f"digest {catalog.digest(*(each.parameters for each in catalog.pair('p4800x')))}"
+        == f"digest {catalog.digest(*(file.parameters for file in catalog.pair('p4800x')))}"
     )
     assert max(map(len, out.splitlines())) <= 100
 
@@ -70,17 +70,19 @@ def test_shows_a_machine_alone_and_behind_a_drive(capsys: pytest.CaptureFixture[
 
 
 def test_shows_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(said(capsys, "show", "p4800x@ideal", "--json"))
-    assert list(found) == ["drive", "machine", "sha256"]
-    capacity = found["drive"]["parameters"][0]
+    models = json.loads(said(capsys, "show", "p4800x@ideal", "--json"))
+    assert list(models) == ["drive", "machine", "sha256"]
+    capacity = models["drive"]["parameters"][0]
     assert (capacity["parameter"], capacity["value"], capacity["kind"]) == (
         "capacity_bytes",
         375083606016,
         "published",
     )
-    assert {"parameter": "media.family", "value": "xpoint"} in found["drive"]["parameters"]
+    assert {"parameter": "media.family", "value": "xpoint"} in models["drive"]["parameters"]
     (stall,) = (
-        each for each in found["drive"]["parameters"] if each["parameter"] == "media.read_stalls.0.mean_ns"
+        parameter
+        for parameter in models["drive"]["parameters"]
+        if parameter["parameter"] == "media.read_stalls.0.mean_ns"
     )
     assert len(stall["range"]) == 2
 

@@ -72,11 +72,11 @@ def test_the_last_word_on_the_format_counts(
 
 def test_a_section_is_run_alone(runner: Runner, job_file: str) -> None:  # noqa: F811
     assert run(job_file, "--section=writer") == status.OK
-    assert [(job.name, job.size.size_bytes) for job in runner.asked.job_file.jobs] == [("writer", 1 << 30)]
+    assert [(job.name, job.size.size_bytes) for job in runner.request.job_file.jobs] == [("writer", 1 << 30)]
     assert run(job_file, "--section", "writer", "--section=reader") == status.OK
-    assert [job.name for job in runner.asked.job_file.jobs] == ["reader", "writer"]
+    assert [job.name for job in runner.request.job_file.jobs] == ["reader", "writer"]
     assert run("--name=x", *JOB[1:], "--name=y", *JOB[1:], "--section=y") == status.OK
-    assert [job.name for job in runner.asked.job_file.jobs] == ["y"]
+    assert [job.name for job in runner.request.job_file.jobs] == ["y"]
 
 
 def test_a_section_that_is_passed_over_is_not_read(runner: Runner, tmp_path: Path) -> None:  # noqa: F811
@@ -120,7 +120,7 @@ def test_readonly_lays_no_file_out(size: int | None, tmp_path: Path, capsys, mon
 
 def test_readonly_reaches_the_run_of_jobs_that_read(runner: Runner) -> None:  # noqa: F811
     assert run(*JOB, "--readonly") == status.OK
-    assert runner.asked.readonly
+    assert runner.request.readonly
 
 
 def test_the_command_of_a_job_file_means_the_same(runner: Runner, tmp_path: Path, capsys) -> None:  # noqa: F811
@@ -132,7 +132,7 @@ def test_the_command_of_a_job_file_means_the_same(runner: Runner, tmp_path: Path
     words = shlex.split(capsys.readouterr().out)
     assert words[:3] == ["iogauge", "run", "--name=a job"]
     assert from_arguments(words[2:]).jobs == load("a.fio").jobs
-    assert not vars(runner.asked)
+    assert not vars(runner.request)
 
 
 def test_a_command_says_what_no_job_file_can(runner: Runner, capsys) -> None:  # noqa: F811
@@ -163,7 +163,7 @@ def test_one_dash_does_for_two(runner: Runner) -> None:  # noqa: F811
         "out.json",
     ]
     assert run(*words, "-max-jobs=16", "-thread") == status.OK
-    job = runner.asked.job_file.jobs[0]
+    job = runner.request.job_file.jobs[0]
     assert (job.name, job.iodepth, job.thread) == ("x", 4, True)
     assert json.loads(Path("out.json").read_text())["jobs"][0]["jobname"] == "x"
 
@@ -184,7 +184,7 @@ def test_values_are_no_options(arguments: list[str], file: str, runner: Runner) 
 def test_what_follows_two_dashes_is_a_file(runner: Runner) -> None:  # noqa: F811
     Path("-bs").write_text(TWO)
     assert run("--", "-bs") == status.OK
-    assert [job.name for job in runner.asked.job_file.jobs] == ["reader", "writer"]
+    assert [job.name for job in runner.request.job_file.jobs] == ["reader", "writer"]
 
 
 @pytest.mark.parametrize(
@@ -221,4 +221,4 @@ def test_wrong_values_are_wrong_usage(argument: str, message: str, runner: Runne
     err = capsys.readouterr().err
     assert message in err
     assert "hint: " in err
-    assert not vars(runner.asked)
+    assert not vars(runner.request)

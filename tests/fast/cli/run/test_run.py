@@ -26,7 +26,7 @@ class Runner:
     """Stands for ``iogauge.execution``: remembers what it was asked for, and returns a made-up record."""
 
     def __init__(self) -> None:
-        self.asked = SimpleNamespace()
+        self.request = SimpleNamespace()
         self.ceilings = 0
         self.record_fields: dict[str, object] = {}
         self.tally = builders.tally({50_000: 2_000}, block_bytes=4096)
@@ -38,14 +38,14 @@ class Runner:
         return builders.ceiling()
 
     def execute(self, job_file, **fields):
-        self.asked = SimpleNamespace(job_file=job_file, **fields)
+        self.request = SimpleNamespace(job_file=job_file, **fields)
         if self.error:
             raise self.error
         plan = report_records.plan(job_file.jobs)
         fields["on_start"](plan, (builders.target("/tmp/drive.bin"),))
         if fields["spill"]:
             fields["spill"].begin(job_file, plan)
-            self.asked.request_log = fields["spill"].header().request_log
+            self.request.request_log = fields["spill"].header().request_log
         fields["on_message"]("the drive is a file")
         for index in range(3):
             fields["on_interval"](builders.interval(index, {READ: self.tally}))
@@ -113,26 +113,26 @@ def test_what_is_asked_for_reaches_the_run(runner: Runner) -> None:
         )
         == status.OK
     )  # fmt: skip
-    asked = runner.asked
-    assert [job.name for job in asked.job_file.jobs] == ["reader"]
-    assert (asked.destroy, asked.seed) == (("SERIAL1", "/dev/sdx"), 7)
-    assert (asked.interval_ns, asked.give_up_ns) == (100_000_000, 5_000_000_000)
-    assert asked.request_log == "log.parquet"
-    assert asked.log_drops
-    assert (runner.ceilings, asked.ceiling.iops) == (1, 5e6)
+    request = runner.request
+    assert [job.name for job in request.job_file.jobs] == ["reader"]
+    assert (request.destroy, request.seed) == (("SERIAL1", "/dev/sdx"), 7)
+    assert (request.interval_ns, request.give_up_ns) == (100_000_000, 5_000_000_000)
+    assert request.request_log == "log.parquet"
+    assert request.log_drops
+    assert (runner.ceilings, request.ceiling.iops) == (1, 5e6)
 
 
 def test_the_ceiling_can_be_left_out(runner: Runner) -> None:
     assert run(*JOB, "--no-ceiling") == status.OK
-    assert (runner.ceilings, runner.asked.ceiling) == (0, None)
+    assert (runner.ceilings, runner.request.ceiling) == (0, None)
 
 
 def test_fios_options_keep_their_order_among_job_files(runner: Runner, tmp_path: Path) -> None:
     (tmp_path / "a.fio").write_text("[first]\nrw=read\nsize=1g\nioengine=null\n")
     assert run("a.fio", "--output-format", "json", "--seed=1") == status.OK
-    assert [job.name for job in runner.asked.job_file.jobs] == ["first"]
+    assert [job.name for job in runner.request.job_file.jobs] == ["first"]
     assert run("--name=one", *JOB[1:], "--name=two", "--bs", "8k", *JOB[1:], "--seed=1") == status.OK
-    jobs = runner.asked.job_file.jobs
+    jobs = runner.request.job_file.jobs
     assert [(job.name, job.bs.read.minimum_bytes) for job in jobs] == [("one", 4096), ("two", 8192)]
 
 
@@ -160,7 +160,7 @@ def test_nothing_to_run_is_a_usage_error(runner: Runner, capsys) -> None:
 def test_wrong_usage_is_said_before_anything_runs(runner: Runner, capsys, arguments, message, hint) -> None:
     assert run(*JOB, *arguments) == status.USAGE
     assert capsys.readouterr().err == f"error: {message}\nhint: {hint}\n"
-    assert not vars(runner.asked)
+    assert not vars(runner.request)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_what_cannot_be_is_said_before_anything_runs(runner: Runner, capsys, arg
     assert out == ""
     assert message in err
     assert "\nhint: " in err
-    assert not vars(runner.asked)
+    assert not vars(runner.request)
 
 
 def test_a_condition_that_holds_sets_the_status_after_the_results(runner: Runner, capsys) -> None:
@@ -222,12 +222,12 @@ def test_the_jobs_can_be_shown_without_running_them(runner: Runner, capsys) -> N
     assert "bs=8k" in shown.splitlines()
     assert run(*JOB, "--parse-only", "--output-format=json") == status.OK
     assert json.loads(capsys.readouterr().out)["jobs"][0]["name"] == "reader"
-    assert not vars(runner.asked)
+    assert not vars(runner.request)
 
 
 def test_a_jobs_logs_are_written_and_set_the_interval(runner: Runner, tmp_path: Path) -> None:
     assert run(*JOB, "--write_iops_log=out", "--log_avg_msec=500") == status.OK
-    assert runner.asked.interval_ns == 500_000_000
+    assert runner.request.interval_ns == 500_000_000
     assert (tmp_path / "out_iops.1.log").read_text().splitlines() == [
         f"{time_ms}, 2000, 0, 0, 0" for time_ms in (1_000, 2_000, 3_000)
     ]
@@ -235,7 +235,7 @@ def test_a_jobs_logs_are_written_and_set_the_interval(runner: Runner, tmp_path: 
 
 def test_logs_of_every_request_are_made_of_a_spill(runner: Runner, tmp_path: Path) -> None:
     assert run(*JOB, "--write_lat_log=out") == status.OK
-    assert not runner.asked.log_drops
+    assert not runner.request.log_drops
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "out_clat.1.log",
         "out_lat.1.log",
