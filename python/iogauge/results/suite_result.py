@@ -69,22 +69,22 @@ class SuiteResult(Tabular, Collection[Position]):
 
     @cached_property
     def planned(self) -> tuple[Position, ...]:
-        """All judged positions, measured or not, by series and in the order of the axis."""
-        steps = self.plan.steps
-        series = list(dict.fromkeys(step.series for step in steps))
-        axis = list(dict.fromkeys(step.at for step in steps))
-        repeats: dict[tuple[str, str, float], list[StepPlan]] = {}
-        for step in sorted(steps, key=lambda s: (series.index(s.series), axis.index(s.at), s.repeat)):
+        """All judged positions, measured or not, by series and along the axis, up or down as the suite begins."""
+        series: dict[str, dict[tuple[str, float], list[StepPlan]]] = {}
+        for step in self.plan.steps:
             if step.judged:
-                repeats.setdefault((step.series, step.label, step.at), []).append(step)
+                positions = series.setdefault(step.series, {})
+                positions.setdefault((step.label, step.at), []).append(step)
         return tuple(
-            Position(
-                self.plan,
-                planned,
-                [Run(self.review, self.plan, step) for step in planned if self.review.has(step.id)],
-            )
-            for planned in repeats.values()
+            self._position(repeats)
+            for positions in series.values()
+            for repeats in _along_axis(list(positions.values()))
         )
+
+    def _position(self, planned: list[StepPlan]) -> Position:
+        planned = sorted(planned, key=lambda step: step.repeat)
+        runs = [Run(self.review, self.plan, step) for step in planned if self.review.has(step.id)]
+        return Position(self.plan, planned, runs)
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:
@@ -207,3 +207,10 @@ class SuiteResult(Tabular, Collection[Position]):
             "-" if figures.mean is None else numbers.duration(figures.mean.value),
             *(numbers.marked(figures.quantile(q)) for q in _SHOWN),
         ]
+
+
+def _along_axis(positions: list[list[StepPlan]]) -> list[list[StepPlan]]:
+    """Sort the positions of a series: a search plans its steps in another order."""
+    places = [steps[0].at for steps in positions]
+    falling = len(places) > 1 and places[0] > places[1]
+    return sorted(positions, key=lambda steps: steps[0].at, reverse=falling)

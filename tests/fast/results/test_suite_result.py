@@ -13,10 +13,11 @@ from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.results.position import name_of
 from iogauge.results.review import load
-from iogauge.schema import Direction, Interval
+from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Direction, Interval, StepPlan
 from iogauge.stats.figures import StepFigures
 from iogauge.store import Review
-from tests import reviews
+from tests import builders, reviews
 
 FEW, MORE = (0.5, 0.99), (0.9999, 0.5, 0.999, 0.99)
 
@@ -127,3 +128,25 @@ def test_a_position_without_a_run_has_no_figures(tmp_path: Path) -> None:
     assert [position.at for position in result] == [0]
     with pytest.raises(IogaugeError, match="300 MB/s: not measured yet"):
         _ = result.planned[1].figures
+
+
+def test_positions_that_a_search_added_stand_along_the_axis_of_their_series(tmp_path: Path) -> None:
+    def planned(series: str, *places: float) -> list[StepPlan]:
+        return [
+            builders.step(f"{series}-{at:g}-{repeat}", series=series, at=at, repeat=repeat)
+            for repeat in (1, 0)
+            for at in places
+        ]
+
+    manifest = builders.manifest([*planned("up", 1, 4, 3), *planned("down", 100, 0, 50)])
+    saved = Review.create(tmp_path / "r", manifest)
+    positions = SuiteResult(saved, manifest.plans[0]).planned
+    assert [(position.series, position.at) for position in positions] == [
+        ("up", 1),
+        ("up", 3),
+        ("up", 4),
+        ("down", 100),
+        ("down", 50),
+        ("down", 0),
+    ]
+    assert all([step.repeat for step in position.planned] == [0, 1] for position in positions)
