@@ -116,9 +116,9 @@ impl Error {
             Error::NotASocket { .. } => "choose another path, or move that file away".into(),
             Error::InUse { .. } => "choose another path, or stop that server".into(),
             Error::NotLoopback { .. } => {
-                "use 127.0.0.1 or a Unix socket; --allow-remote lets every machine that reaches the port read and write".into()
+                "use 127.0.0.1 or a Unix socket; or, if every machine that reaches the port may read and write, allow remote clients".into()
             }
-            Error::Size { capacity_bytes, .. } => format!("use --size={capacity_bytes} or less, a multiple of 512"),
+            Error::Size { capacity_bytes, .. } => format!("use a size of {capacity_bytes} bytes or less, a multiple of 512"),
             Error::Name { .. } => "use a name of at most 255 bytes".into(),
             Error::DataSize { .. } => "name a new file, or one that held the data of an export of this size".into(),
             Error::Data { cause } => match cause.kind() {
@@ -126,7 +126,7 @@ impl Error {
                 _ => "name another file".into(),
             },
             Error::TooBiased { enough, .. } => {
-                format!("use --dilate={enough}, and divide what the program measures by it")
+                format!("use a dilation of {enough}, and divide what the program measures by it")
             }
             Error::Model { .. } => "correct the model's file".into(),
             Error::Call { .. } => return None,

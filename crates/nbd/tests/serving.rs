@@ -207,7 +207,7 @@ fn a_model_that_would_mislead_is_not_served() {
         refused
             .hint()
             .unwrap()
-            .contains(&format!("--dilate={enough}"))
+            .contains(&format!("a dilation of {enough},"))
     );
     // The socket's file was removed.
     assert!(!place.path().join("socket").exists());

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from iogauge.catalog.file import KINDS, Entry, ModelFile, read
 from iogauge.catalog.write import to_toml
 from iogauge.errors import IogaugeError
+from iogauge.text.option import call
 from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.suggest import closest
 
@@ -160,7 +161,7 @@ def _path(reference: str, what: What | None = None) -> Path:
     if reference in names:
         return names[reference]
     near = closest(reference, names)
-    known = f"{what}s: {', '.join(shipped(what))}" if what else "see 'iogauge model list'"
+    known = f"{what}s: {', '.join(shipped(what))}" if what else f"see {call('models')}"
     raise IogaugeError(
         f"there is no {what + ' ' if what else ''}model {reference!r}",
         hint=(f"did you mean {near}? " if near else "") + f"{known}; or give the path of a .toml file",

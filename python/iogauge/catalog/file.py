@@ -125,7 +125,7 @@ class ModelFile:
 
 def read(path: Path) -> ModelFile:
     """Read a file without applying its base. Raises IogaugeError."""
-    document = load_toml(path, missing="see 'iogauge model list'")
+    document = load_toml(path, missing=f"see {call('models')}")
     for key, value in document.items():
         if key not in _HEAD:
             near = closest(key, _HEAD)

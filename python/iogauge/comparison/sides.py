@@ -24,6 +24,7 @@ from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.comparison import MARGIN
 from iogauge.store.reported import SummaryFigure, read_summary
+from iogauge.text.option import call, either
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def loaded(
     if not directories:
         raise IogaugeError(
             "no saved review is named: published figures are compared with a review",
-            hint="iogauge compare REVIEW published",
+            hint=call("compare", "REVIEW", "published"),
         )
     paths = [directory.resolve() for directory in directories]
     if repeated := [name for name, path in zip(directories, paths, strict=True) if paths.count(path) > 1]:
@@ -100,13 +101,14 @@ def refuse_nothing(result: Differences, names: Sequence[str]) -> None:
 def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
     """Return the error for a single side: no other side is measured, and no published figures fit."""
     if published:
+        loads = either(command="'iogauge show published'", library=call("published"))
         return IogaugeError(
             f"{review}: {', '.join(published)} has no figures for the load of any of its steps",
-            hint="'iogauge show published' lists the loads; mixed, queue-depth and spec are suites that have some",
+            hint=f"{loads} lists the loads; mixed, queue-depth and spec are suites that have some",
         )
     return IogaugeError(
         f"{review}: only one side is named: this review has one target",
-        hint=f"name another review, or 'published': iogauge compare {review} published",
+        hint=f"name another review, or 'published': {call('compare', review, 'published')}",
     )
 
 

@@ -25,6 +25,7 @@ from iogauge.schema import (
     RunResult,
 )
 from iogauge.target import ModelTarget, Target, is_model
+from iogauge.text.option import call
 
 CPUS = range(4096)
 
@@ -47,7 +48,7 @@ def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
         what, _, cause = str(error.args[0]).partition(": ")
         file = drive if what == "drive" else machine
         raise IogaugeError(
-            f"{file.path}: parameters: {cause}", hint=f"compare with another {what}: iogauge model show NAME"
+            f"{file.path}: parameters: {cause}", hint=f"compare with another {what}: {call('model', 'NAME')}"
         ) from None
 
 

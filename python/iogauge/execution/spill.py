@@ -21,6 +21,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, JobFile, Model, RunPlan
 from iogauge.store.durable import explained, new_file
 from iogauge.store.outputs import refuse_name
+from iogauge.text.option import call
 
 LOG_RECORD = np.dtype(
     [
@@ -136,7 +137,7 @@ class Spill:
             if versions != [SCHEMA_VERSION, CODE_VERSION]:
                 raise IogaugeError(
                     f"{self.path}: another version of iogauge wrote this spill of requests",
-                    hint="make its logs with that version: iogauge recover",
+                    hint=f"make its logs with that version: {call('recover', self.path)}",
                 )
             return Header.model_validate_json(text)
         except (ValueError, AttributeError, RecursionError) as error:

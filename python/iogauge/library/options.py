@@ -14,7 +14,7 @@ from iogauge.errors import UsageError
 from iogauge.library import quantities
 from iogauge.schema import Ceiling, Manifest, TargetFacts, TargetState
 from iogauge.target.layers import Layer
-from iogauge.text.option import call, option
+from iogauge.text.option import either, option
 
 if TYPE_CHECKING:
     from iogauge.suites import Suite
@@ -50,6 +50,7 @@ def new_review(
     facts_of: Callable[[str, int], TargetFacts],
     *,
     command: Sequence[str],
+    name_target: str,
     layers: Callable[[TargetFacts], tuple[Layer, ...]],
     state_of: Callable[[TargetFacts], TargetState | None] = lambda _: None,
     ceiling: Callable[[], Ceiling | None] = lambda: None,
@@ -68,6 +69,7 @@ def new_review(
         targets: block devices, files or drive models; empty: those that the suites name.
         facts_of: returns the facts of a target; its second argument is the size in bytes of a file to be created.
         command: the command line that is stored with the review.
+        name_target: the hint of the error where neither the targets nor the suites name a target.
         layers: returns the layers over a target, for suites that compare the target with them.
         state_of: returns the state of a target, None if it is unknown.
         ceiling: measures the generator's ceiling; not called if all targets are drive models.
@@ -88,7 +90,7 @@ def new_review(
     quantile = checked_quantile(until_supported, name="until_supported")
     # A new file has the size that the most demanding suite wants.
     file_bytes = limit_bytes or max(suite.FILE_BYTES[pace] for suite in named)
-    facts = [facts_of(path, file_bytes) for path in targets or usual_targets(named)]
+    facts = [facts_of(path, file_bytes) for path in targets or usual_targets(named, hint=name_target)]
     refuse_repeated([target.path for target in facts])
     return new_manifest(
         named,
@@ -165,7 +167,10 @@ def anchored(targets: Sequence[str]) -> list[str]:
     from iogauge.target import is_model
 
     if "" in targets:
-        raise UsageError("a TARGET is empty", hint="name a block device, a file or model:NAME")
+        raise UsageError(
+            either(command="a TARGET is empty", library="the name of a target is empty"),
+            hint="name a block device, a file or model:NAME",
+        )
     paths = [catalog.anchored(path) if is_model(path) else str(Path(path).absolute()) for path in targets]
     refuse_repeated(paths)
     return paths
@@ -193,14 +198,11 @@ def suites_named(names: Sequence[str]) -> list[Suite]:
     return suites
 
 
-def usual_targets(suites: Sequence[Suite]) -> list[str]:
+def usual_targets(suites: Sequence[Suite], *, hint: str) -> list[str]:
     """Return the targets that the suites themselves name. Raises UsageError if they name none."""
     targets = list(dict.fromkeys(target for suite in suites for target in suite.targets))
     if not targets:
-        raise UsageError(
-            "name a TARGET, or a review to continue",
-            hint=f"{call('review', '/dev/nvme0n1')}, or {option('resume', 'DIRECTORY')}",
-        )
+        raise UsageError(either(command="name a TARGET", library="name a target"), hint=hint)
     return targets
 
 

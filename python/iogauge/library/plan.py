@@ -16,7 +16,7 @@ from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.results.tabular import Tabular
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.text import html, numbers
-from iogauge.text.option import option
+from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +61,7 @@ def plan(
     from iogauge.target.layers import layers_over
 
     if program is not None and program not in get_args(Program):
-        raise UsageError(f"program {program!r}: there is none of this name", hint="program: fio, diskspd")
+        raise UsageError(f"program {program!r}: there is none of this name", hint="one of fio, diskspd")
     state = options.get("state", "as-is")
     size = options.get("size")
 
@@ -74,6 +74,7 @@ def plan(
         review_options.as_list(targets),
         facts_of,
         command=(),
+        name_target=call("plan", "/dev/nvme0n1"),
         # Nothing is tried: that would make devices. Another program has none of them.
         layers=lambda target: () if target.modelled or program else layers_over(target.path),
         **options,

@@ -21,7 +21,7 @@ from iogauge.library.progress import OnProgress, Reporter
 from iogauge.library.reading.saved import Review
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.store import Review as Stored
-from iogauge.text.option import either, option
+from iogauge.text.option import call, either, option
 
 if TYPE_CHECKING:
     from iogauge.report.run.fail_if import Condition
@@ -136,6 +136,7 @@ def begin(
             *review_options.anchored([path]), size_bytes=file_bytes, destroy=destroy, state=state, say=say
         ),
         command=command,
+        name_target=f"{call('review', '/dev/nvme0n1')}, or {option('resume', 'DIRECTORY')}",
         layers=layers_of,
         state_of=state_of,
         ceiling=execution.measure_ceiling,

@@ -27,6 +27,7 @@ from iogauge.schema import (
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.suite import Suite, SuiteRequest
 from iogauge.target.layers import Layer
+from iogauge.text.option import either
 
 _LIBRARIES = ("iogauge", "numpy", "pyarrow", "pydantic", "scipy")
 
@@ -69,7 +70,10 @@ def new_manifest(
             if len(group) < suite.FEWEST_TARGETS:
                 raise IogaugeError(
                     f"{suite.NAME} needs at least {suite.FEWEST_TARGETS} targets at once",
-                    hint="name them all in one command: iogauge review TARGET TARGET ...",
+                    hint=either(
+                        command="name them all in one command: iogauge review TARGET TARGET ...",
+                        library="name them all in one call: iogauge.review(['TARGET', 'TARGET', ...])",
+                    ),
                 )
             request = SuiteRequest(
                 targets=group,

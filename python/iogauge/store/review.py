@@ -86,7 +86,7 @@ class Review:
         if not (path / MANIFEST).is_file():
             raise IogaugeError(
                 f"{path}: no {MANIFEST} here: not a saved review, or it was killed before it began",
-                hint="name the directory that `iogauge review` printed, or start a new review",
+                hint="name the directory of a review that iogauge saved, or start a new review",
             )
         return cls(path, load_manifest(path / MANIFEST))
 

@@ -33,6 +33,7 @@ from iogauge.schema import (
 from iogauge.store import Review
 from iogauge.target.layers import Layer
 from iogauge.target.media import media_of
+from iogauge.text.option import call
 from iogauge.workload.numbers import SECOND, size_text
 from iogauge.workload.options.patterns import file_text
 
@@ -223,7 +224,7 @@ def nothing_written(*, bs: str) -> IogaugeError:
     """Return the error for a search in which no write completed."""
     return IogaugeError(
         "no write completed during the search for the target's write rate",
-        hint=f"try the target with a plain job first: iogauge run --name=w --rw=randwrite --bs={bs} --direct=1 ...",
+        hint=f"first run a job with rw=randwrite, bs={bs} and direct=1 on the target alone: {call('run', 'JOBS')}",
     )
 
 

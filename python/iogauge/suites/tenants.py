@@ -45,6 +45,7 @@ from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites.suite import Ahead, Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers as words
+from iogauge.text.option import call, option
 from iogauge.workload.numbers import KIB, MIB, SECOND
 
 TENANT = "tenant"
@@ -129,7 +130,7 @@ class Tenants(Suite):
         if room < FEWEST_BYTES:
             raise IogaugeError(
                 f"{self.NAME} divides its target among {max(BEYOND) + 1} tenants, and {words.size(room)} is too small",
-                hint=f"use {FEWEST_BYTES >> 20} MiB or more: --size, or another target",
+                hint=f"use {FEWEST_BYTES >> 20} MiB or more ({option('size')}), or another target",
             )
         load = replace(StepTemplate.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
         search = load.step("search", 0, {TENANT: {**_database(room), "iodepth": SEARCH_DEPTH}})
@@ -144,7 +145,7 @@ class Tenants(Suite):
         if alone < 2 / SHARE:
             raise IogaugeError(
                 "hardly a request completed during the search for the tenant's rate",
-                hint="try the target with a plain job first: iogauge run --name=db --rw=randrw --bs=8k --direct=1 ...",
+                hint=f"first run a job with rw=randrw, bs=8k and direct=1 on the target alone: {call('run', 'JOBS')}",
             )
         rate = round(alone * SHARE)
         load = StepTemplate.of(plan)

@@ -24,6 +24,7 @@ _COMMANDS = {
     "fit_twin": "model fit",
     "import_results": "import",
     "list_reviews": "list",
+    "model": "model show",
     "models": "model list",
     "compare_models": "model compare",
     "new_model": "model new",

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import EngineKind, JobFile
+from iogauge.text.option import call
 from iogauge.workload import parse
 from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.options.table import BY_NAME
@@ -85,7 +86,7 @@ def fio_files(steps: Iterable[Step]) -> ScriptFiles:
         if modelled:
             impossible[step.id] = IogaugeError(
                 f"{step.id}: [{modelled[0].name}] drives a model, which fio cannot",
-                hint="plan for a file or a device, or serve the model with 'iogauge model serve'",
+                hint=f"plan for a file or a device, or serve the model: {call('serve_model', 'NAME', socket='PATH')}",
             )
             continue
         files[f"{step.id}.fio"] = f"{_FLAG.sub(_with_value, step.job_file).rstrip()}\n"

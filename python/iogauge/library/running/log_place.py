@@ -7,14 +7,13 @@ drive. Free space is not considered.
 
 from __future__ import annotations
 
-import shlex
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iogauge.text.option import option
+from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
     from iogauge.execution.spill import Spill
@@ -59,10 +58,7 @@ def spill(
     finally:
         made.close()
         if made.has_requests():
-            say(
-                f"the logged requests are in {made.path}; to write their logs: "
-                f"iogauge recover {shlex.quote(str(made.path))}"
-            )
+            say(f"the logged requests are in {made.path}; to write their logs: {call('recover', made.path)}")
         else:
             made.remove()
 

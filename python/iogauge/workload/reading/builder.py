@@ -11,6 +11,7 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
+from iogauge.text.option import either
 from iogauge.workload.options import known
 from iogauge.workload.options.option import Option
 from iogauge.workload.options.partial_job import PartialJob
@@ -205,7 +206,13 @@ def _read_unsupported(partial: PartialJob, option: ParsedOption) -> None:
             hint=known.HINTS.get(option.name, "remove the option, or run the job with fio"),
         )
     if option.name in known.COMMANDS:
-        raise BadValue("is an option of fio's command line, not of a job", hint="see 'iogauge run --help'")
+        raise BadValue(
+            "is an option of fio's command line, not of a job",
+            hint=either(
+                command="see 'iogauge run --help'",
+                library="leave it out, or use the argument of iogauge.run that does the same",
+            ),
+        )
     near = closest(option.name, [*BY_NAME, *known.ALL])
     raise BadValue(
         "is not an option",

@@ -71,6 +71,7 @@ def _variables_replaced(line: str, environ: Mapping[str, str]) -> Iterator[str]:
 def _variable(name: str, environ: Mapping[str, str]) -> str:
     if name not in environ:
         raise BadValue(
-            f"the environment variable '{shown(name)}' is not set", hint=f"set it: {shown(name)}=… iogauge …"
+            f"the environment variable '{shown(name)}' is not set",
+            hint=f"set it in the environment, for instance by: export {shown(name)}=VALUE",
         )
     return environ[name]

@@ -63,7 +63,7 @@ def test_other_machines_are_let_in_only_where_asked_for(capsys: pytest.CaptureFi
     status, said = refused(capsys, "p4800x", "--tcp", "0.0.0.0:0")
     assert status == 1
     assert "127.0.0.1" in said
-    assert "--allow-remote" in said
+    assert "allow remote clients" in said
 
 
 @pytest.mark.parametrize("size", ["1000", "1t"])
@@ -72,7 +72,7 @@ def test_a_size_that_the_drive_does_not_have_is_refused(
 ) -> None:
     status, said = refused(capsys, "p4800x", "--socket", tmp_path / "socket", "--size", size)
     assert status == 1
-    assert "--size=375083606016" in said
+    assert "a size of 375083606016 bytes or less" in said
 
 
 def test_a_program_that_would_see_too_much_is_told_how_far_to_dilate(
@@ -80,7 +80,7 @@ def test_a_program_that_would_see_too_much_is_told_how_far_to_dilate(
 ) -> None:
     status, said = refused(capsys, "ram", "--socket", tmp_path / "socket", "--dilate", "1")
     assert status == 1
-    assert "--dilate=" in said
+    assert "a dilation of " in said
     assert list(tmp_path.iterdir()) == []
 
 
