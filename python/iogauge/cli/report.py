@@ -9,7 +9,8 @@ same loads.
 The page needs no network. Its charts can show other statistics, and can be saved from the page. Without --output, the
 page is report.html: in the review's directory for one review, in the current directory for several.
 
---format md prints the findings, a table for each suite and the circumstances as Markdown, for a pull request.
+--format md prints the findings, a table for each suite and the circumstances as Markdown, for a pull request. The
+suffix of --output decides the format too: .html or .md.
 
 --export also writes every chart as SVG and PNG, and its data as CSV, for scripts and papers.
 
@@ -49,8 +50,9 @@ def report(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
     ] = None,
     format_: Annotated[
-        Format, typer.Option("--format", help="A page with charts, or Markdown.")
-    ] = Format.HTML,
+        Format | None,
+        typer.Option("--format", help="A page with charts, or Markdown; by default as --output ends."),
+    ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", metavar="DIRECTORY", help="Write SVG, PNG and CSV here too.")
     ] = None,
@@ -62,13 +64,14 @@ def report(
     from iogauge.report.export import claim_charts, write_charts
 
     process.begin()
-    writes_page = format_ is Format.HTML or output is not None
+    layout = library.format_of(output, None if format_ is None else format_.value)
+    writes_page = layout == "html" or output is not None
     claims = library.output_claims(reviews, say=streams.say) if writes_page or export is not None else None
     page = library.claim_page(claims, reviews, output, format="html") if claims and writes_page else None
     with ReportProgress() as progress:
         made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=progress)
         pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
-        text = library.written(made, format=format_.value, on_progress=progress)
+        text = library.written(made, format=layout, on_progress=progress)
     if page is None:
         streams.show(text)
     else:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,6 +152,29 @@ def test_a_report_is_written_with_its_charts(review: iogauge.Review, tmp_path: P
         iogauge.write_report(review, format="pdf")  # type: ignore[arg-type]
     with pytest.raises(iogauge.UsageError, match="name a review"):
         iogauge.write_report([])
+
+
+def test_the_suffix_of_a_report_decides_its_format(
+    review: iogauge.Review, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def begins(output: str, format: Any = None) -> str:  # noqa: A002
+        (page,) = iogauge.write_report(review, tmp_path / output, format=format)
+        return page.read_text()[:2]
+
+    assert [begins("a.md"), begins("a.HTML"), begins("a"), begins("a.txt", "md")] == ["##", "<!", "<!", "##"]
+    with pytest.raises(iogauge.UsageError, match=r"format='html' contradicts the name r\.md") as caught:
+        iogauge.write_report(review, "r.md", format="html")
+    assert caught.value.hint == "name the file r.html, or leave out format"
+    with pytest.raises(iogauge.UsageError, match=r"r\.pdf: .* \.pdf says neither"):
+        iogauge.write_report(review, "r.pdf")
+
+    command = ["report", str(review.path)]
+    assert main([*command, f"--output={tmp_path}/b.md"]) == 0
+    assert (tmp_path / "b.md").read_text().startswith("##")
+    assert main([*command, "--output=r.html", "--format=md"]) == 2
+    assert "--format md contradicts the name r.html" in capsys.readouterr().err
+    assert main([*command, "--output=r.pdf"]) == 2
+    assert "end the name in .html or .md, or add --format html or --format md" in capsys.readouterr().err
 
 
 def test_a_notebook_shows_the_answer_first(review: iogauge.Review) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from iogauge.errors import UsageError
-from iogauge.library.options import StrPath, as_list, flat
+from iogauge.library.options import StrPath, as_list, flat, require_choice
 from iogauge.library.progress import OnProgress, Progress
 from iogauge.library.reading.judge_by import absolute, conclude_with
 from iogauge.text.option import option
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from iogauge.store.outputs import Claims, Output
 
 Format = Literal["html", "md"]
+_SUFFIXES: dict[str, Format] = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+"""The format of a report's file by the end of its name."""
 MARGIN = 0.05
 """Differences up to this share are taken as none."""
 
@@ -27,7 +29,7 @@ def write_report(
     reviews: StrPath | Sequence[StrPath],
     output: StrPath | None = None,
     *,
-    format: Format = "html",  # noqa: A002 (the command's own word)
+    format: Format | None = None,  # noqa: A002 (the command's own word)
     export: StrPath | None = None,
     suites: Sequence[str] | str = (),
     margin: float | str = MARGIN,
@@ -40,7 +42,8 @@ def write_report(
         reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
             figures of the same loads.
         output: the file to write; by default report.html (or report.md) in the review's directory or, of several, here.
-        format: ``"html"``, one page that needs no network, or ``"md"``.
+        format: ``"html"``, one page that needs no network, or ``"md"``, Markdown. By default the suffix of ``output``
+            decides; without a suffix it is ``"html"``.
         export: also write every chart as SVG and PNG, and its data as CSV, into this directory.
         suites: the names of the suites to report; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
@@ -53,11 +56,13 @@ def write_report(
     """
     from iogauge.report.export import claim_charts, write_charts
 
-    if format not in get_args(Format):
-        raise UsageError(f"{option('format')} {format!r}: there is none of this name", hint="html or md")
+    if format is not None:
+        require_choice("format", format, get_args(Format))
+    place = None if output is None else Path(output)
+    layout = format_of(place, format)
     names = flat([reviews])
     claims = output_claims(names, say=_message(on_progress))
-    page = claim_page(claims, names, None if output is None else Path(output), format=format)
+    page = claim_page(claims, names, place, format=layout)
     report = read_report(
         names,
         suites=as_list(suites),
@@ -66,7 +71,7 @@ def write_report(
         on_progress=on_progress,
     )
     pictures = {} if export is None else claim_charts(report.charts, Path(export), claims)
-    page.write(written(report, format=format, on_progress=on_progress).encode())
+    page.write(written(report, format=layout, on_progress=on_progress).encode())
     charts = [] if export is None else write_charts(report.charts, pictures)
     return [page.path, *charts]
 
@@ -110,6 +115,29 @@ def written(report: Report, *, format: Format, on_progress: OnProgress = lambda 
     page = render.page(report, on_progress=_parts("drawing", on_progress))
     keep_computed(report.drives)
     return page
+
+
+def format_of(output: Path | None, format: Format | None) -> Format:  # noqa: A002
+    """Return the format of a report: ``format``, or what the suffix of its file says, or HTML.
+
+    Raises UsageError if the two contradict each other, or if a suffix is unknown and no format is given.
+
+    >>> format_of(Path("r.md"), None), format_of(None, None), format_of(Path("r.txt"), "md")
+    ('md', 'html', 'md')
+    """
+    suffix = "" if output is None else output.suffix.lower()
+    written_as = _SUFFIXES.get(suffix)
+    if format is None and suffix and written_as is None:
+        raise UsageError(
+            f"{output}: a report is HTML or Markdown, and {suffix} says neither",
+            hint=f"end the name in .html or .md, or add {option('format', 'html')} or {option('format', 'md')}",
+        )
+    if format and written_as and format != written_as:
+        raise UsageError(
+            f"{option('format', format)} contradicts the name {output}",
+            hint=f"name the file {Path(output or '').with_suffix('.' + format)}, or leave out {option('format')}",
+        )
+    return format or written_as or "html"
 
 
 def output_claims(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:
