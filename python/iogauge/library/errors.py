@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run or a review. It is a KeyboardInterrupt: a script that does not catch it ends."""
+    """Ctrl-C ended a function. It is a KeyboardInterrupt: a script that does not catch it ends."""
 
     def __init__(self, message: str, *, result: RunResult | None = None, path: Path | None = None) -> None:
         super().__init__(message)
         self.result = result
-        """What a run measured until then; None for a review."""
+        """What a run measured until then; None for any other function."""
         self.path = path
-        """Where a review is saved, with its complete steps: ``review(resume=path)`` continues it."""
+        """Where ``review`` saved complete steps, None for any other function: ``review(resume=path)`` continues it."""
 
 
 class RunError(IogaugeError):

@@ -16,7 +16,9 @@ from queue import SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
+from iogauge.library.errors import Interrupted
 from iogauge.library.progress import OnProgress, Progress
+from iogauge.library.public import public
 
 if TYPE_CHECKING:
     from iogauge.execution.interrupts import StopRequests
@@ -28,6 +30,7 @@ _PATIENCE = 3
 """The Ctrl-C after which the iterator no longer waits for the task to stop."""
 
 
+@public
 def follow(function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> Following[T]:
     """Return an iterator over the progress of a function that takes ``on_progress``; its ``result`` is the function's.
 
@@ -102,7 +105,7 @@ class Following(Iterator[Progress], AbstractContextManager["Following[Any]"], Ge
         """Stop the task as Ctrl-C would, and wait for its end. Raises nothing: ``result`` tells how it ended."""
         if self._thread is None:
             self._ended = True
-            self._outcome.error = self._outcome.error or KeyboardInterrupt("closed before it began")
+            self._outcome.error = self._outcome.error or Interrupted("closed before it began")
         self._stop.request()
         while self._wait() is not None:
             pass
@@ -127,11 +130,11 @@ class Following(Iterator[Progress], AbstractContextManager["Following[Any]"], Ge
             try:
                 news = self._news.get()
                 break
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as interrupt:
                 if self._stop.count == requests:  # another handler took the place of ours, as notebooks' do
                     self._stop.request()
                 if self._stop.count >= _PATIENCE:
-                    raise
+                    raise Interrupted("Ctrl-C ended the wait before the function stopped") from interrupt
         if news is None:
             self._ended = True
             self._restore()

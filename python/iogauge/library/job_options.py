@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iogauge.errors import UsageError
+from iogauge.library.public import public
 from iogauge.text.option import call
 
 
@@ -23,6 +24,7 @@ class JobOption:
     help: str
 
 
+@public
 def options(*words: str) -> tuple[JobOption, ...]:
     """Return the job options that are supported, chapter by chapter; with ``words``, those that mention any of them.
 

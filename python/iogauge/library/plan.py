@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 from iogauge.errors import UsageError
 from iogauge.library import options as review_options
 from iogauge.library.options import ReviewOptions, StrPath
+from iogauge.library.public import public
 from iogauge.results.tabular import Tabular
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.text import html, numbers
@@ -31,6 +32,7 @@ _OF_WINDOWS = re.compile(r"[A-Za-z]:|#\d|\\\\")
 """How names of files and drives begin on Windows: ``C:``, ``#1``, ``\\\\.\\PhysicalDrive1``."""
 
 
+@public
 def plan(
     targets: Sequence[StrPath] | StrPath = (),
     *,

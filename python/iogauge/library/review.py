@@ -18,6 +18,7 @@ from iogauge.library import options as review_options
 from iogauge.library.errors import ConditionError, Interrupted, StepsError
 from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.library.progress import OnProgress, Reporter
+from iogauge.library.public import public
 from iogauge.library.reading.saved import Review
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.store import Review as Stored
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 
+@public
 def review(
     targets: Sequence[StrPath] | StrPath = (),
     *,
     output: StrPath | None = None,
     resume: StrPath | None = None,
-    destroy: Sequence[str] | str = (),
+    destroy: Sequence[StrPath] | StrPath = (),
     fail_if: Sequence[str] | str = (),
     on_plan: Callable[[Manifest], None] = lambda _: None,
     on_progress: OnProgress = lambda _: None,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from iogauge.library.public import public
 from iogauge.results.collection import Collection
 from iogauge.results.tabular import Tabular
 from iogauge.text import html
@@ -106,6 +107,7 @@ class Suites(Tabular, Collection[SuiteSummary]):
         return html.table(("suite", "title", "at quick pace"), rows, most=100)
 
 
+@public
 def list_suites() -> Suites:
     """Return the suites that come with iogauge, with the cost of each on a block device.
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, get_args
 from iogauge import schema
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.models import compared_text
-from iogauge.library.options import as_list, require_choice
+from iogauge.library.options import StrPath, as_list, require_choice
 from iogauge.library.progress import OnProgress, Progress
+from iogauge.library.public import public
 from iogauge.results.tabular import Tabular
 from iogauge.text import html
 from iogauge.text.option import call, either
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from iogauge.catalog import ModelFile
 
 
+@public
 def compare_models(
-    names: str | Sequence[str] = (),
+    names: StrPath | Sequence[StrPath] = (),
     *,
     state: schema.State = "as-is",
     on_progress: OnProgress = lambda _: None,
@@ -39,7 +41,7 @@ def compare_models(
     Raises:
         UsageError: a name cannot be, or is of no drive of which something is published.
         IogaugeError: nothing is published of the drives.
-        KeyboardInterrupt: Ctrl-C.
+        Interrupted: Ctrl-C, a KeyboardInterrupt.
 
     Examples:
         >>> import iogauge

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from iogauge.library.public import public
 from iogauge.results.collection import unknown_name
 from iogauge.results.tabular import Tabular
 from iogauge.text import html, numbers
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from iogauge.catalog import ModelFile
 
 
+@public
 def model(name: str) -> Model:
     """Return a drive or machine model with every number and its source, after the core has checked it.
 

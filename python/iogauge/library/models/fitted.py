@@ -13,6 +13,7 @@ from iogauge.errors import UsageError
 from iogauge.library.models.own import require_toml
 from iogauge.library.options import StrPath, as_list
 from iogauge.library.progress import OnProgress, Progress
+from iogauge.library.public import public
 from iogauge.text import html
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class FittedModel:
         return title + html.table(("number", "value", "95 %", ""), list(self._rows()))
 
 
+@public
 def fit_twin(
     review: StrPath,
     begin_with: str,
@@ -85,7 +87,7 @@ def fit_twin(
         UsageError: the file's name does not end in .toml.
         IogaugeError: the review or the model cannot be read, no step is complete, or no number of the model is
             fitted.
-        KeyboardInterrupt: Ctrl-C; nothing is written.
+        Interrupted: Ctrl-C, a KeyboardInterrupt; nothing is written.
     """
     command = ["iogauge", "model", "fit", f"--review={fspath(review)}", f"--from={begin_with}"]
     command += [f"--machine={machine}"] if machine is not None else []
@@ -99,8 +101,9 @@ def fit_twin(
     )
 
 
+@public
 def fit_published(
-    output: StrPath, names: str | Sequence[str] = (), *, on_progress: OnProgress = lambda _: None
+    output: StrPath, names: StrPath | Sequence[StrPath] = (), *, on_progress: OnProgress = lambda _: None
 ) -> tuple[FittedModel, ...]:
     """Fit the shipped models to published figures, machines first, and write each into a directory. This takes hours.
 
@@ -112,7 +115,7 @@ def fit_published(
     Raises:
         UsageError: no published figure is of a model of such a name.
         IogaugeError: a file cannot be written.
-        KeyboardInterrupt: Ctrl-C; the models that were fitted are written.
+        Interrupted: Ctrl-C, a KeyboardInterrupt; the models that were fitted are written.
     """
     return tuple(fitting(Path(output), as_list(names), on_progress=on_progress))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from iogauge.library.public import public
 from iogauge.results.collection import Collection
 from iogauge.results.tabular import Tabular
 from iogauge.text import html
@@ -85,6 +86,7 @@ class DriveModel(MachineModel):
         return f"model:{self.name}"
 
 
+@public
 def models() -> Models:
     """Return the drive and machine models that come with iogauge.
 

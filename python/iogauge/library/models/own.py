@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from iogauge.errors import UsageError
 from iogauge.library.options import StrPath
+from iogauge.library.public import public
 from iogauge.text.option import option
 
 if TYPE_CHECKING:
     from iogauge.catalog import ModelFile
 
 
+@public
 def new_model(
     begin_with: str, output: StrPath | None = None, *, on_message: Callable[[str], None] = lambda _: None
 ) -> Path:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from iogauge.errors import UsageError
 from iogauge.library import quantities
 from iogauge.library.options import StrPath
+from iogauge.library.public import public
 from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MOST_DILATION = (1 << 32) - 1
 
 
+@public
 def serve_model(
     name: str,
     *,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.library.options import StrPath, as_list, flat
 from iogauge.library.progress import OnProgress
+from iogauge.library.public import public
 from iogauge.library.reading.report import (
     MARGIN,
     fraction,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from iogauge.store.outputs import Output
 
 
+@public
 def compare(
     *reviews: StrPath | Sequence[StrPath], suites: Sequence[str] | str = (), margin: float | str = MARGIN
 ) -> Comparison:

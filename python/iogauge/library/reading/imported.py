@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from iogauge.errors import UsageError
 from iogauge.library.options import StrPath, as_list
+from iogauge.library.public import public
 from iogauge.library.reading.saved import Review
 
 if TYPE_CHECKING:
     from iogauge.store import Review as Stored
 
 
+@public
 def import_results(
     files: StrPath | Sequence[StrPath],
     output: StrPath,

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from iogauge.library.options import flat
+from iogauge.library.public import public
 from iogauge.results.collection import Collection
 from iogauge.results.tabular import Tabular
 from iogauge.text import html
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@public
 def published(*names: str | Sequence[str]) -> Published:
     """Return the published figures that can be compared with a review's: of all drives, or those named.
 

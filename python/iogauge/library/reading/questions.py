@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from iogauge.library.options import StrPath, flat
+from iogauge.library.public import public
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@public
 def query(sql: str, *reviews: StrPath | Sequence[StrPath]) -> pa.Table:
     """Run one statement of DuckDB's SQL over saved reviews, of which one may be ``"published"``.
 
@@ -35,6 +37,7 @@ def query(sql: str, *reviews: StrPath | Sequence[StrPath]) -> pa.Table:
     return sql_over.query(paths, sql, views=views, functions=FUNCTIONS)
 
 
+@public
 def export_tables(*reviews: StrPath | Sequence[StrPath]) -> dict[str, pa.Table]:
     """Return the tables that ``iogauge export --csv`` writes, by their files' names.
 

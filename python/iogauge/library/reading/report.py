@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from iogauge.errors import UsageError
 from iogauge.library.options import StrPath, as_list, flat, require_choice
 from iogauge.library.progress import OnProgress, Progress
+from iogauge.library.public import public
 from iogauge.library.reading.judge_by import absolute, conclude_with
 from iogauge.text.option import option
 
@@ -25,6 +26,7 @@ MARGIN = 0.05
 """Differences up to this share are taken as none."""
 
 
+@public
 def write_report(
     reviews: StrPath | Sequence[StrPath],
     output: StrPath | None = None,
@@ -53,6 +55,7 @@ def write_report(
     Raises:
         UsageError: an argument is invalid.
         IogaugeError: a review cannot be read, or a file must not be written.
+        Interrupted: Ctrl-C, a KeyboardInterrupt.
     """
     from iogauge.report.export import claim_charts, write_charts
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.library.options import StrPath, flat
+from iogauge.library.public import public
 from iogauge.results.collection import Collection
 from iogauge.results.tabular import Tabular
 from iogauge.text import html
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from iogauge.store.find import Directory
 
 
+@public
 def list_reviews(*directories: StrPath | Sequence[StrPath]) -> SavedReviews:
     """Return the reviews saved in each directory and below it, at most four directories deep; by default here.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.notebook import folded_warnings
 from iogauge.library.options import StrPath, as_list
+from iogauge.library.public import public
 from iogauge.library.reading.chart import Chart
 from iogauge.library.reading.judge_by import absolute
 from iogauge.library.running.result import RunResult
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from iogauge.schema import Notice
 
 
+@public
 def open_review(
     directory: StrPath,
     *,

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from iogauge.library.options import StrPath
+from iogauge.library.public import public
 from iogauge.library.running.measurement import RunLogs
 from iogauge.schema import RunPlan
 
 
+@public
 def recover(
     spill: StrPath, *, request_log: StrPath | None = None, on_message: Callable[[str], None] = lambda _: None
 ) -> list[Path]:

@@ -12,6 +12,7 @@ from iogauge.errors import UsageError
 from iogauge.library.errors import ConditionError, Interrupted, RunError
 from iogauge.library.options import MOST_SEED, StrPath, as_list, require_whole
 from iogauge.library.progress import OnProgress, RunReporter
+from iogauge.library.public import public
 from iogauge.library.quantities import time_ns
 from iogauge.library.running import measurement
 from iogauge.library.running.diskspd import diskspd_jobs
@@ -19,6 +20,7 @@ from iogauge.library.running.result import RunResult
 from iogauge.schema import Interval, JobFile
 
 
+@public
 def run(
     jobs: StrPath | Sequence[str] | JobFile = (),
     *,
@@ -26,7 +28,7 @@ def run(
     target: StrPath | None = None,
     section: Sequence[str] | str = (),
     seed: int | None = None,
-    destroy: Sequence[str] | str = (),
+    destroy: Sequence[StrPath] | StrPath = (),
     readonly: bool = False,
     interval: float | str | None = None,
     give_up: float | str = "120s",
