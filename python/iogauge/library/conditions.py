@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parsed(texts: Sequence[str]) -> list[Condition]:
-    """Parse conditions. Raises IogaugeError for a text that is not a condition."""
+    """Parse conditions. Raises UsageError for a text that is not a condition."""
     from iogauge.report.run.fail_if import parse
 
     return [parse(text) for text in texts]

@@ -18,6 +18,7 @@ from iogauge.store import durable
 from iogauge.store.checksums import check_object, damaged, with_checksum
 from iogauge.store.durable import explained
 from iogauge.store.versions import check_version
+from iogauge.text import invalid
 
 _CHECKED_SINCE = 3
 """The first version whose manifest and figures must have a checksum."""
@@ -60,7 +61,8 @@ def understood(path: Path, read: Callable[[], T]) -> T:
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise damaged(path, f"{where}: {first['msg']}" if where else first["msg"]) from error
+        reason = invalid.reason(first)
+        raise damaged(path, f"{where}: {reason}" if where else reason) from error
 
 
 def _fields(path: Path) -> tuple[bytes, Fields]:

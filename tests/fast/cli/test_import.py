@@ -181,7 +181,7 @@ def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFi
     text = (saved / FIGURES).read_text()
     unsealed = {name: value for name, value in json.loads(text).items() if name != "sha256"}
     for content, why in (
-        ('{"schema_version": 1}', "figures: Field required"),
+        ('{"schema_version": 1}', "figures: is missing"),
         ("[]", "its schema version is None"),
         ("not JSON", "not JSON"),
         (text.replace("1", "2", 1), "does not agree"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge.cli import main
 
 NULL = ("--name=x", "--ioengine=null")
@@ -30,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("run", "binary"), 1, "binary: not UTF-8 text"),
         (("run", "empty"), 1, "empty: there is no job"),
         (("run",), 2, "no job to run"),
-        (("run", *NULL, "--fail-if=nonsense"), 1, "--fail-if 'nonsense': not a figure"),
+        (("run", *NULL, "--fail-if=nonsense"), 2, "--fail-if 'nonsense': not a figure"),
         (("run", *NULL, "--fail-if=write.p50 > 1ms"), 1, "no job issues a write"),
         (("run", *NULL, "--output=missing/x"), 1, "missing/x: there is no directory missing"),
         (("run", *NULL, "--output=directory"), 1, "directory: is a directory"),
@@ -51,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("review", "x", "--size=0"), 2, "--size 0: must be at least 1"),
         (("review", "x", "--size=big"), 2, "--size big: is not a whole number"),
         (("review", "x", "--runtime=-1"), 2, "--runtime -1"),
-        (("review", "x", "--fail-if=nonsense"), 1, "--fail-if 'nonsense': not a figure"),
+        (("review", "x", "--fail-if=nonsense"), 2, "--fail-if 'nonsense': not a figure"),
         (("review", "directory"), 1, "it is a directory"),
         (("review", "/dev/null"), 1, "it is a character device"),
         (("review", "missing/x", "--size=1m"), 1, "there is no directory"),
@@ -126,10 +127,41 @@ def test_a_job_file_that_may_not_be_read(
     assert capsys.readouterr().err.startswith("error: good.fio: Permission denied\nhint: ")
 
 
-@pytest.mark.parametrize("words", [("run", "--diskspd"), ("review", "--suite"), ("model", "new", "--from")])
-def test_an_option_without_its_value_points_to_its_command_s_help(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "problem", "hint"),
+    [
+        ("run --diskspd", "option '--diskspd' requires an argument", "--diskspd "),
+        ("review --suite", "option '--suite' requires an argument", "--suite NAME: "),
+        ("model new --from", "option '--from' requires an argument", "--from "),
+        (
+            "run x --terse-version=9",
+            "'--terse-version': must be at most 5",
+            "--terse-version 2|3|4|5 (2 to 5): ",
+        ),
+        ("review x --repeats=0", "'--repeats': must be at least 1", "--repeats NUMBER (1 to 1000): "),
+        ("review x --seed=many", "'--seed': must be a whole number", "--seed NUMBER (0 or more): "),
+        ("import x", "missing option '--output'", "--output DIRECTORY: "),
+        ("recover", "missing argument 'SPILL'", "SPILL: "),
+        ("run --name=x --fail-if=foo", "--fail-if 'foo': not a figure", "write for example 'p99.9 > 1ms'"),
+        (
+            "review model:ram --fail-if=foo",
+            "--fail-if 'foo': not a figure",
+            "write for example 'p99.9 > 1ms'",
+        ),
+    ],
+)
+def test_the_hint_says_what_an_option_takes(
+    words: str, problem: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(words) == 2
-    command = " ".join(words[:-1])
-    assert capsys.readouterr().err.endswith(f"requires an argument\nhint: see 'iogauge {command} --help'\n")
+    assert main(words.split()) == 2
+    error, remedy = capsys.readouterr().err.splitlines()
+    assert problem in error
+    assert remedy.startswith(f"hint: {hint}")
+
+
+def test_an_unknown_job_option_names_the_command_that_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--name=x", "--nosuch=1"]) == 1
+    assert capsys.readouterr().err.endswith("is not an option\nhint: supported options: iogauge options\n")
+    with pytest.raises(iogauge.IogaugeError) as caught:
+        iogauge.run(["--name=x", "--nosuch=1"])
+    assert caught.value.hint == "supported options: iogauge.options()"

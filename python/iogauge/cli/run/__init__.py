@@ -243,10 +243,12 @@ def _measure(options: RunOptions) -> None:
     # Import everything before process.begin: until then an interrupt costs nothing.
     from iogauge import execution  # noqa: F401
     from iogauge.cli.run.printed import Printed
-    from iogauge.library.running import measurement
+    from iogauge.library.running import diskspd, measurement
     from iogauge.report.run import diskspd_table, fio_logs, jsonplus, table, terse  # noqa: F401
     from iogauge.store.outputs import Existing
 
+    if options.formats.diskspd is not None:
+        diskspd.require_files(options.request.jobs)
     process.begin()
     request, path = options.request, options.output
     claims = request.claims(streams.say)

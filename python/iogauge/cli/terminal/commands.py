@@ -25,6 +25,7 @@ from typer.main import get_command, get_group
 from iogauge.cli import COMMANDS
 from iogauge.cli.terminal import one_dash, process, status, streams
 from iogauge.errors import IogaugeError
+from iogauge.text import invalid
 from iogauge.text.option import command_line
 
 PLAIN: dict[str, Any] = {
@@ -149,10 +150,32 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _usage(error: typer.TyperException) -> IogaugeError:
+    from pydantic import ValidationError  # typer validates with it
+
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "iogauge"
     message = error.format_message().rstrip(".").replace("Value error, ", "")
-    return status.UsageError(message[:1].lower() + message[1:], hint=f"see '{command} --help'")
+    param = getattr(error, "param", None) or _param(context, getattr(error, "option_name", None))
+    if isinstance(cause := error.__cause__, ValidationError):
+        message = f"invalid value for '{param.opts[0]}': {invalid.reason(cause.errors()[0])}"
+    hint = f"see '{command} --help'" if param is None else _description(param)
+    return status.UsageError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _param(context: Any, name: str | None) -> Any:
+    """Return the option of this name; None if the command has no such option."""
+    params = context.command.get_params(context) if context and name else ()
+    return next((param for param in params if name in param.opts), None)
+
+
+def _description(param: Any) -> str:
+    """Return how an option or an argument is written, its range, and what it means."""
+    least, most = getattr(param, "min", None), getattr(param, "max", None)
+    span = "" if least is None else f"({least} or more)" if most is None else f"({least} to {most})"
+    word = param.opts[0] if param.param_type_name == "option" else ""
+    name = param.metavar or ("" if word else param.name.upper())
+    meaning = (param.help or "").partition("  [default: ")[0].rstrip(".")
+    return f"{' '.join(filter(None, [word, name, span]))}: {meaning}"
 
 
 def _unexpected(error: BaseException) -> IogaugeError:

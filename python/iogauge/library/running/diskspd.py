@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from iogauge.errors import UsageError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.schema import JobFile
 from iogauge.text.option import either, option
 
@@ -53,3 +54,22 @@ def diskspd_jobs(
     if interval is None and command.interval_ms:
         interval = f"{command.interval_ms}ms"
     return job_file, interval
+
+
+def require_files(jobs: JobFile) -> None:
+    """Raise IogaugeError if a file is missing or empty, and no -c says how large to make it.
+
+    The run itself checks devices and drive models.
+    """
+    from iogauge.target import is_model
+
+    for name in (name for job in jobs.jobs if job.size is None for name in job.filenames):
+        path = Path(name)
+        if is_model(name) or name.startswith("/dev/") or (path.exists() and not path.is_file()):
+            continue
+        if not path.exists() or path.stat().st_size == 0:
+            problem = "the file is empty" if path.exists() else "no such file"
+            raise IogaugeError(
+                f"{name}: {problem}, and no -c says how large to make it",
+                hint="check the path, or add the size to create: -c1G",
+            )

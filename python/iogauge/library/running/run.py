@@ -15,7 +15,7 @@ from iogauge.library.progress import OnProgress, RunReporter
 from iogauge.library.public import public
 from iogauge.library.quantities import time_ns
 from iogauge.library.running import measurement
-from iogauge.library.running.diskspd import diskspd_jobs
+from iogauge.library.running.diskspd import diskspd_jobs, require_files
 from iogauge.library.running.result import RunResult
 from iogauge.schema import Interval, JobFile
 
@@ -90,6 +90,8 @@ def run(
             diskspd, jobs=named, section=section, interval=interval, say=reporter.message
         )
     job_file = _on(target, job_file)
+    if diskspd is not None:
+        require_files(job_file)
     if readonly:
         refuse_writes(job_file)
     for condition in conditions:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, NoReturn
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.report.run.rows import Row, rows, supported
 from iogauge.schema import Direction, Job, JobFile, Kind, RunRecord
 from iogauge.stats.histogram import needed
@@ -191,7 +191,7 @@ class Condition:
 
 
 def parse(text: str) -> Condition:
-    """Return the condition that ``text`` states. Raises IogaugeError, with a hint, if it states none.
+    """Return the condition that ``text`` states. Raises UsageError, with a hint, if it states none.
 
     >>> parse("read.p99.9 > 1ms").threshold, parse("job=log: write.bw < 100MB/s").job
     (1000000.0, 'log')
@@ -290,7 +290,7 @@ def _fail(
     close = difflib.get_close_matches(near or "", known, n=1)
     if hint is None:
         hint = f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}"
-    raise IogaugeError(f"{option('fail_if')} '{text.strip()}': {reason}", hint=hint)
+    raise UsageError(f"{option('fail_if')} '{text.strip()}': {reason}", hint=hint)
 
 
 def _issued(job: Job) -> set[Direction]:

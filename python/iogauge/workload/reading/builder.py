@@ -11,7 +11,7 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
-from iogauge.text.option import either
+from iogauge.text.option import call, either
 from iogauge.workload.options import known
 from iogauge.workload.options.option import Option
 from iogauge.workload.options.partial_job import PartialJob
@@ -216,7 +216,7 @@ def _read_unsupported(partial: PartialJob, option: ParsedOption) -> None:
     near = closest(option.name, [*BY_NAME, *known.ALL])
     raise BadValue(
         "is not an option",
-        hint=f"did you mean '{near}'?" if near else "supported options are listed in docs/options.md",
+        hint=f"did you mean '{near}'?" if near else f"supported options: {call('options')}",
     )
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import BlockSize, Job, PerDirection, Rw, UniformDistribution
+from iogauge.text import invalid
 from iogauge.workload.options.partial_job import PartialJob
 from iogauge.workload.problem import Place
 
@@ -63,7 +64,9 @@ class _Resolver:
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"])
-            raise self._place.error("", f"{field}: {first['msg']}", hint="check the option's value") from None
+            raise self._place.error(
+                "", f"{field}: {invalid.reason(first)}", hint="check the option's value"
+            ) from None
 
     def _get(self, field: str) -> Any:
         return self._values.get(field, Job.model_fields[field].get_default())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge import cli
 from iogauge.cli.terminal import status
 
@@ -75,3 +76,19 @@ def test_what_cannot_be_is_said_before_anything_runs(
     assert message in err
     assert "\nhint: " in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_file_is_created_by_diskspds_own_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing, empty = tmp_path / "missing.dat", tmp_path / "empty.dat"
+    empty.touch()
+    for path, reason in ((missing, "no such file"), (empty, "the file is empty")):
+        assert cli.main(["run", "--diskspd", f"-b4k -d1 {path}"]) == 1
+        assert capsys.readouterr().err == (
+            f"error: {path}: {reason}, and no -c says how large to make it\n"
+            "hint: check the path, or add the size to create: -c1G\n"
+        )
+        with pytest.raises(iogauge.IogaugeError, match="and no -c says"):
+            iogauge.run(diskspd=f"-b4k -d1 {path}")
+    assert not missing.exists()
