@@ -166,8 +166,6 @@ def test_wrong_usage_is_said_before_anything_runs(runner: Runner, capsys, argume
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fail-if=p99 > 1"], "lacks its unit"),
-        (["--fail-if=job=x: p99 > 1ms"], "there is no job 'x'"),
         (["--fail-if=write.p99 > 1ms"], "no job issues a write"),
         (["--iodepht=3"], "is not an option"),
         (["--output=missing/result.txt"], "there is no directory missing"),
@@ -183,6 +181,17 @@ def test_what_cannot_be_is_said_before_anything_runs(runner: Runner, capsys, arg
     assert message in err
     assert "\nhint: " in err
     assert not vars(runner.request)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"), [("p99 > 1", "lacks its unit"), ("job=x: p99 > 1ms", "there is no job 'x'")]
+)
+def test_a_condition_that_is_not_understood_is_wrong_usage(
+    runner: Runner, capsys, condition: str, message: str
+) -> None:
+    assert run(*JOB, f"--fail-if={condition}") == status.USAGE
+    assert message in capsys.readouterr().err
+    assert not vars(runner.asked)
 
 
 def test_a_condition_that_holds_sets_the_status_after_the_results(runner: Runner, capsys) -> None:
