@@ -191,7 +191,7 @@ def test_a_condition_that_is_not_understood_is_wrong_usage(
 ) -> None:
     assert run(*JOB, f"--fail-if={condition}") == status.USAGE
     assert message in capsys.readouterr().err
-    assert not vars(runner.asked)
+    assert not vars(runner.request)
 
 
 def test_a_condition_that_holds_sets_the_status_after_the_results(runner: Runner, capsys) -> None:
