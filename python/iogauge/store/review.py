@@ -6,7 +6,6 @@ Layout::
     DIR/steps/ID/record.json          the run of step ID, without its histograms
     DIR/steps/ID/totals.parquet       its totals, histograms included
     DIR/steps/ID/intervals.parquet    the same per interval
-    DIR/steps/ID/requests.parquet     every request, if they were logged
     DIR/steps/ID/SHA256SUMS           checksums of these files
     DIR/computed.json                 figures computed of the steps: a cache
     DIR/stopped/ID/                   the same for a run that ended early
@@ -34,7 +33,7 @@ from iogauge.store import durable
 from iogauge.store.checksums import check_file, with_checksum, write_checksums
 from iogauge.store.computed import Computed
 from iogauge.store.durable import explained, goes_on
-from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
+from iogauge.store.names import INTERVALS, MANIFEST, RECORD, TOTALS
 from iogauge.store.objects import read_checked, read_object, understood
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded, upgraded_record
@@ -215,11 +214,6 @@ class StepWriter:
             self._clear(quietly=True)
             raise
         return self
-
-    @property
-    def requests_path(self) -> Path:
-        """Where the per-request log of this step is to be written, if there is one."""
-        return self._temporary / REQUESTS
 
     def interval(self, interval: Interval) -> None:
         """Add an interval.

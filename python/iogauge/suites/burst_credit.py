@@ -118,6 +118,7 @@ def _since_start_s(moments: Sequence[Moment], place: int) -> float:
 
 def _steps(load: StepTemplate) -> Iterator[StepPlan]:
     at_s = load.runtime_ns / SECOND
-    interval_ms = max(min(1000, load.runtime_ns // SLICES // 10**6), 10)
+    interval_ns = max(min(1000, load.runtime_ns // SLICES // 10**6), 10) * 10**6
     for key, series, options in LOADS:
-        yield load.step(key, at_s, {JOB: options}, series=series, log_avg_msec=interval_ms)
+        step = load.step(key, at_s, {JOB: options}, series=series)
+        yield step.model_copy(update={"interval_ns": interval_ns})

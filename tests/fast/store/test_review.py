@@ -85,7 +85,6 @@ def test_a_step_without_finish_leaves_no_trace(review: Review) -> None:
         writer.interval(INTERVALS[0])
     with contextlib.suppress(ZeroDivisionError), review.begin("a") as writer:
         writer.interval(INTERVALS[0])
-        writer.requests_path.write_bytes(b"requests")
         raise ZeroDivisionError
     assert sorted(review.path.rglob("*")) == before
 
@@ -98,13 +97,6 @@ def test_what_a_killed_run_left_is_not_read_and_is_cleared_away(review: Review) 
     save(review, "a")
     assert list(review.intervals("a")) == INTERVALS
     assert not left.exists()
-
-
-def test_the_request_log_is_saved_with_its_step(review: Review) -> None:
-    with review.begin("a") as writer:
-        writer.requests_path.write_bytes(b"requests")
-        writer.finish(run_record())
-    assert (review.step_path("a") / "requests.parquet").read_bytes() == b"requests"
 
 
 def test_a_stopped_run_is_kept_but_never_complete(review: Review) -> None:

@@ -9,8 +9,8 @@ from iogauge.schema import JobFile
 from iogauge.suites import SUITES
 from iogauge.suites.suite import SuiteRequest
 from iogauge.workload import OPTIONS, parse
-from iogauge.workload.diskspd.arguments import read
-from iogauge.workload.diskspd.commands import _EXPRESSED, NOT_NEEDED, as_diskspd, stages
+from iogauge.workload.diskspd.arguments import command_line, read
+from iogauge.workload.diskspd.commands import _EXPRESSED, NOT_NEEDED, stages
 from iogauge.workload.diskspd.jobs import job_file
 from tests import builders
 
@@ -19,6 +19,11 @@ PLAIN = "[a]\nfilename=t.dat\nrw=randread\nnorandommap\nruntime=60\ntime_based\n
 
 def jobs(text: str) -> JobFile:
     return parse(text, source="job.fio")
+
+
+def as_diskspd(job_file: JobFile) -> list[str]:
+    commands = (process.command for stage in stages(job_file, apart=False) for process in stage)
+    return [command_line(["diskspd", *command.arguments()]) for command in commands]
 
 
 def test_a_stage_is_a_command() -> None:

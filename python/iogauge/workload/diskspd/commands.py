@@ -26,7 +26,7 @@ from iogauge.schema import (
     UniformDistribution,
     ZonedDistribution,
 )
-from iogauge.workload.diskspd.arguments import Command, command_line
+from iogauge.workload.diskspd.arguments import Command
 from iogauge.workload.diskspd.jobs import SECOND_NS, TAKEN_AT_ONCE
 from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.options.table import OPTIONS
@@ -77,18 +77,6 @@ class Process:
 
 Stages = tuple[tuple[Process, ...], ...]
 """The processes of each stage, which run at the same time."""
-
-
-def as_diskspd(job_file: JobFile) -> list[str]:
-    """Return the command lines, stage by stage, with words with blanks in double quotes. Raises ``IogaugeError``.
-
-    >>> from iogauge.workload import parse
-    >>> text = "[a]\\nfilename=t.dat\\nrw=randread\\nnorandommap\\nruntime=60\\ntime_based\\ndirect=1\\n"
-    >>> as_diskspd(parse(text, source="example"))
-    ['diskspd -b4k -d60 -W0 -o1 -t1 -w0 -r -Su -L -D1000 t.dat']
-    """
-    commands = (process.command for stage in stages(job_file, apart=False) for process in stage)
-    return [command_line(["diskspd", *command.arguments()]) for command in commands]
 
 
 def stages(job_file: JobFile, *, apart: bool = True) -> Stages:
