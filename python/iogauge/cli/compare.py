@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -59,9 +59,13 @@ def compare(
     margin: Annotated[
         str, typer.Option("--margin", metavar="PERCENT", help="Treat smaller differences as none.")
     ] = "5%",
-    layout: Annotated[
-        Format, typer.Option("--format", help="Text for a terminal, Markdown, or a page with charts.")
-    ] = Format.TEXT,
+    format_: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="Text for a terminal, Markdown, or a page with charts.  [default: what --output ends in, or text]",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to stdout.")
     ] = None,
@@ -78,6 +82,7 @@ def compare(
     from iogauge.store.outputs import Existing
 
     process.begin()
+    layout = Format.TEXT if as_json and format_ is None else _layout(output, format_)
     if layout is Format.HTML and as_json:
         raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
     share = report.fraction(margin, name="margin")
@@ -110,3 +115,18 @@ def compare(
     else:
         claimed.write(text.encode())
         streams.show(f"{output}\n")
+
+
+def _layout(output: Path | None, format_: Format | None) -> Format:
+    """Return the format: ``--format``, or what the suffix of the file says, or text.
+
+    Raises UsageError if the two contradict each other.
+    """
+    from iogauge.library.reading import report
+
+    if format_ is Format.TEXT or (format_ is None and not report.names_format(output)):
+        return Format.TEXT
+    wanted: Literal["html", "md"] | None = None
+    if format_ is not None:
+        wanted = "html" if format_ is Format.HTML else "md"
+    return Format(report.format_of(output, wanted))

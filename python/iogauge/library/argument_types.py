@@ -58,7 +58,7 @@ def require_types(
         else:
             named = [(name, value)]
         for word, argument in named:
-            _require(function.__name__, word, argument, annotations.get(word, Any))
+            _require(function.__qualname__, word, argument, annotations.get(word, Any))
 
 
 def _require(function: str, name: str, value: object, annotation: Any) -> None:

@@ -151,6 +151,7 @@ class Plan(Tabular):
         """Whether a rate or an amount limits every write."""
         return self.cost.bounded
 
+    @public
     def write(self, directory: StrPath) -> tuple[ScriptFiles, int]:
         """Write the steps as files of ``program``, with a script that runs them all, into a new directory.
 

@@ -27,6 +27,6 @@ def public(function: Callable[P, T]) -> Callable[P, T]:
         except Interrupted:
             raise
         except KeyboardInterrupt as interrupt:
-            raise Interrupted(f"Ctrl-C ended {function.__name__}") from interrupt
+            raise Interrupted(f"Ctrl-C ended {function.__qualname__}") from interrupt
 
     return call

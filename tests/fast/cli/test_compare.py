@@ -156,3 +156,16 @@ def test_an_incomplete_review_is_compared_as_far_as_it_got(
     (comparison,) = json.loads(shown(capsys, f"{tmp_path}/a", f"{tmp_path}/b", "--json"))
     assert {figure["at"] for figure in comparison["figures"]} == {0}
     assert comparison["left_out"] == 1
+
+
+def test_the_suffix_of_the_file_decides_the_format(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    review = f"{saved}/models"
+    for name, opening in (("c.html", "<!doctype html>"), ("c.md", "#"), ("c.txt", "")):
+        shown(capsys, review, f"--output={tmp_path / name}")
+        assert (tmp_path / name).read_text().lower().startswith(opening), name
+    assert shown(capsys, review) == (tmp_path / "c.txt").read_text()
+    assert main(["compare", review, f"--output={tmp_path}/d.html", "--format=md"]) == 2
+    assert "--format md contradicts the name" in capsys.readouterr().err
+    assert not (tmp_path / "d.html").exists()

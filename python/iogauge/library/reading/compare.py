@@ -141,6 +141,7 @@ class Comparison(Tabular):
 
         return markdown(self.differences, every=every)
 
+    @public
     def write_page(
         self,
         output: StrPath = "comparison.html",

@@ -143,6 +143,11 @@ def format_of(output: Path | None, format: Format | None) -> Format:  # noqa: A0
     return format or written_as or "html"
 
 
+def names_format(output: Path | None) -> bool:
+    """Return whether the suffix of a file names a report's format."""
+    return output is not None and output.suffix.lower() in _SUFFIXES
+
+
 def output_claims(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:
     """Return claims for outputs of these reviews: no output may be a target that one of the reviews measured.
 
