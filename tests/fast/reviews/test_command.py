@@ -221,7 +221,7 @@ def test_a_condition_chooses_the_exit_status(
         (["review", "drive.bin", "--size", "0"], 2, "--size 0"),
         (["review", "drive.bin", "--runtime", "10sec"], 2, "--runtime 10sec"),
         (["review", "drive.bin", "--runtime", "0"], 2, "--runtime 0"),
-        (["review", "drive.bin", "--fail-if", "p99 > 1"], 1, "lacks its unit"),
+        (["review", "drive.bin", "--fail-if", "p99 > 1"], 2, "lacks its unit"),
         (["review", "drive.bin", "--size", "1m", "--fail-if", "trim.p99 > 1us"], 1, "no job issues a trim"),
         (["review", "--resume", "nowhere"], 1, "not a saved review"),
         (["review", "drive.bin", "--resume", "saved"], 2, "TARGET cannot be given with it"),
