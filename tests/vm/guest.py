@@ -56,10 +56,18 @@ class Drive:
 class Guest:
     """A running guest. Use it as a context manager."""
 
-    def __init__(self, directory: Path, drives: Iterable[Drive], *, kernel_options: str = "") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        drives: Iterable[Drive],
+        *,
+        kernel_options: str = "",
+        qemu_options: Iterable[str] = (),
+    ) -> None:
         self._directory = directory
         self._drives = tuple(drives)
         self._kernel_options = kernel_options
+        self._qemu_options = tuple(qemu_options)
         self._answers: dict[str, queue.SimpleQueue[Ran]] = {}
         self._ready: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._count = 0
@@ -82,6 +90,7 @@ class Guest:
         ]  # fmt: skip
         for number, drive in enumerate(self._drives):
             command += self._of(drive, number)
+        command += self._qemu_options
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             self._port = self._connected("port")

@@ -30,10 +30,20 @@ def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> Targe
         real_path=os.path.realpath(path),
         filesystem=mount.kind if mount else None,
     )
-    if device is None:
-        return facts
+    return facts if device is None else _of_device(facts, device)
+
+
+def facts_of_disk(disk: BlockDevice) -> TargetFacts:
+    """Describe a disk that is not open."""
+    path = f"/dev/{disk.name}"
+    facts = TargetFacts(path=path, kind="block", size_bytes=disk.size_bytes, real_path=path)
+    return _of_device(facts, disk)
+
+
+def _of_device(facts: TargetFacts, device: BlockDevice) -> TargetFacts:
+    """Return the facts with what sysfs has of the block device, and of the drive below it."""
     disk = device.disk
-    hardware = _hardware(disk)
+    hardware = drive_below(disk)
     return facts.model_copy(
         update={
             "device": device.name,
@@ -65,8 +75,9 @@ def serials(device: BlockDevice) -> list[str]:
     return list(dict.fromkeys(text for text in candidates if text))
 
 
-def _hardware(disk: BlockDevice) -> BlockDevice:
-    """Return the drive below a chain of single slaves, such as LVM on LUKS on one drive."""
+def drive_below(device: BlockDevice) -> BlockDevice:
+    """Return the drive below a partition, or below a chain of single slaves, such as LVM on LUKS on one drive."""
+    disk = device.disk
     while len(slaves := disk.slaves) == 1:
         disk = slaves[0].disk
     return disk
