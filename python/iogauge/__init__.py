@@ -26,6 +26,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UnknownNameError, UsageError
+    from iogauge.library.drive.info import DriveInfo, drive_info
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.follow import Following, follow
     from iogauge.library.job_options import JobOption, options
@@ -63,6 +64,7 @@ __all__ = [
     "Comparison",
     "ConditionError",
     "DirectionResult",
+    "DriveInfo",
     "Figure",
     "FittedModel",
     "Following",
@@ -95,6 +97,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_models",
+    "drive_info",
     "export_tables",
     "fit_published",
     "fit_twin",
@@ -122,6 +125,7 @@ _MODULES = {
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
     "DirectionResult": "library.running.result",
+    "DriveInfo": "library.drive.info",
     "Figure": "stats.figure",
     "FittedModel": "library.models.fitted",
     "Following": "library.follow",
@@ -153,6 +157,7 @@ _MODULES = {
     "UsageError": "errors",
     "compare": "library.reading.compare",
     "compare_models": "library.models.compared",
+    "drive_info": "library.drive.info",
     "export_tables": "library.reading.questions",
     "fit_published": "library.models.fitted",
     "fit_twin": "library.models.fitted",

@@ -22,6 +22,7 @@ from iogauge.target.facts import drive_below, facts_of_disk
 from iogauge.target.refusal import refused_by_kernel
 from iogauge.target.users.sysfs import HOST, BlockDevice, Host, names_in, number_of
 from iogauge.target.users.usage import mount_of_fd
+from iogauge.text.numbers import listed
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ def _with_nvme(drive: Drive, disk: BlockDevice) -> Drive:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         refusal = refused_by_kernel(path, "opening it", error)
-        return _without_answers(drive, str(refusal), refusal.hint)
+        root = isinstance(error, PermissionError)
+        return _without_answers(drive, str(refusal), "run as root" if root else refusal.hint)
     try:
         if number_of(os.fstat(fd).st_rdev) != disk.number:
             return _without_answers(drive, f"{path} is another device here", "make /dev visible here")
@@ -124,20 +126,20 @@ def _without_answers(drive: Drive, why: str, hint: str | None) -> Drive:
 
 
 def _silence(disk: BlockDevice) -> str:
-    """Return why a device says nothing of the drive behind it."""
+    """Return why a device says nothing of the drive behind it, as a clause."""
     if members := [member.name for member in disk.slaves]:
-        return f"{disk.title} is made of {', '.join(members)}: name one of them to see what it says"
+        return f"it is made of {listed(members)}; name one of them to see what it says"
     if backing := disk.backing_path:
-        return f"{disk.name} is a loop device over {backing}: name that file to see the drive below it"
+        return f"it is a loop device over {backing}; name that file to see the drive below it"
     for pattern, silence in _SILENCES.items():
         if re.fullmatch(pattern, disk.name):
             return silence
-    return "the device is neither NVMe nor SATA, and iogauge asks only these"
+    return "it is neither NVMe nor SATA, and iogauge reads the logs of no other drives"
 
 
 _SILENCES = {
-    r"vd[a-z]+|xvd[a-z]+": "the disk is virtual: its hypervisor says nothing of the drive behind it",
-    r"(zram|ram|pmem|nullb)\d+": "the device is made by Linux itself: there is no drive behind it",
-    r"nbd\d+": "the device is a network connection: its server says nothing of the drive behind it",
-    r"mmcblk\d+(boot\d+)?": "memory cards have no log of their health that Linux can read",
+    r"vd[a-z]+|xvd[a-z]+": "it is virtual, and its hypervisor says nothing more of the drive behind it",
+    r"(zram|ram|pmem|nullb)\d+": "Linux made it, and there is no drive behind it",
+    r"nbd\d+": "it is a network connection, and its server says nothing more of the drive behind it",
+    r"mmcblk\d+(boot\d+)?": "it is a memory card, which has no log that iogauge reads",
 }

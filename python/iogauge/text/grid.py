@@ -31,8 +31,10 @@ _BOUND = re.compile(r"(?<=[\d~]) (?=[\d%A-Za-z])")
 """The space between a number and its unit or mark. No line breaks there."""
 
 
-def labelled(label: str, text: str, *, indent: str = "  ", width: int = 13) -> list[str]:
-    """Return ``text`` to the right of a label, wrapped at 100 columns.
+def labelled(
+    label: str, text: str, *, indent: str = "  ", width: int = 13, columns: int = WIDTH
+) -> list[str]:
+    """Return ``text`` to the right of a label, wrapped at ``columns``.
 
     >>> labelled("errors", "EIO 3")
     ['  errors       EIO 3']
@@ -40,7 +42,7 @@ def labelled(label: str, text: str, *, indent: str = "  ", width: int = 13) -> l
     begin = f"{indent}{label:<{width}}"
     wrapped = textwrap.wrap(
         _BOUND.sub("\u00a0", text),
-        WIDTH,
+        columns,
         initial_indent=begin,
         subsequent_indent=" " * len(begin),
         break_on_hyphens=False,

@@ -109,11 +109,11 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_command_has_its_file() -> None:
     folder = Path(cli.__file__).parent
     commands_of = {folder: cli.COMMANDS, folder / "model": cli_model.COMMANDS}
-    # With an underscore, where Python has the word itself; a folder, where it has several files.
+    # With an underscore for a dash, and where Python has the word itself; a folder, where it has several files.
     missing = [
         name
         for place, names in commands_of.items()
-        for name in names
+        for name in (command.replace("-", "_") for command in names)
         if not any((place / file).exists() for file in (f"{name}.py", f"{name}_.py", f"{name}/__init__.py"))
     ]
     assert missing == []

@@ -103,11 +103,11 @@ def test_any_identity_is_parsed(words: list[int]) -> None:
 @pytest.mark.parametrize(
     ("place", "attributes", "expected"),
     [
-        ("virtual/vda", {}, "the disk is virtual: its hypervisor says nothing of the drive behind it"),
-        ("virtual/zram0", {}, "there is no drive behind it"),
+        ("virtual/vda", {}, "it is virtual, and its hypervisor says nothing more of the drive behind it"),
+        ("virtual/zram0", {}, "Linux made it, and there is no drive behind it"),
         ("virtual/nbd0", {}, "its server says nothing"),
         ("host1/sdb", {}, "neither NVMe nor SATA"),
-        ("virtual/loop0", {"loop__backing_file": "/tmp/x"}, "loop0 is a loop device over /tmp/x"),
+        ("virtual/loop0", {"loop__backing_file": "/tmp/x"}, "it is a loop device over /tmp/x"),
     ],
 )
 def test_another_device_says_why_there_is_no_more(
@@ -127,7 +127,7 @@ def test_a_device_of_several_names_them(tmp_path: Path) -> None:
         (tmp_path / "class/block" / name).mkdir()
         (disk / "slaves" / name).touch()
     drive = read_drive(str(tmp_path), Host(sys=tmp_path))
-    assert drive.silence == "md0 is made of sda, sdb: name one of them to see what it says"
+    assert drive.silence == "it is made of sda and sdb; name one of them to see what it says"
 
 
 def test_a_file_is_on_the_drive_below_its_mapped_device(tmp_path: Path) -> None:

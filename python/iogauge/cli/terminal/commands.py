@@ -1,9 +1,9 @@
 """Find and call the command that a command line names, and turn errors into text and an exit status.
 
-A command is the function of the same name in its own file, with an underscore after it if Python has the word:
-``iogauge model list`` is ``list_`` in ``model/list_.py``. The file is imported when the command is called, so that
-``iogauge --help`` does not wait for numpy. A module with a table ``COMMANDS`` is a group of commands. ``call`` is the
-only place where errors become text; no user sees a traceback.
+A command is the function of the same name in its own file. In Python a dash is an underscore, and a name that Python
+has already gets an underscore at its end: ``iogauge model list`` is ``list_`` in ``model/list_.py``. The file is
+imported when the command is called, so that ``iogauge --help`` does not wait for numpy. A module with a table
+``COMMANDS`` is a group of commands. ``call`` is the only place where errors become text; no user sees a traceback.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def load(*words: str) -> Any:
 
     Its help is the module's docstring without the first paragraph, its settings are the module's ``CONTEXT``.
     """
-    *groups, name = words
+    *groups, name = (word.replace("-", "_") for word in words)
     if keyword.iskeyword(name) or hasattr(builtins, name):
         name += "_"
     module = importlib.import_module(".".join(["iogauge.cli", *groups, name]))

@@ -1,0 +1,62 @@
+"""The answer in a sentence: which drive it is, and whether it is healthy. What is wrong comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iogauge.machine.drive import Drive
+from iogauge.machine.nvme.health import problems
+from iogauge.text import numbers
+
+
+def problems_of(drive: Drive) -> list[str] | None:
+    """Return what is wrong with a drive, a clause for each, the worst first; None if its health is unknown."""
+    if drive.nvme is None or drive.nvme.smart is None:
+        return None
+    return problems(drive.nvme.smart, drive.nvme.controller)
+
+
+def temperature_C(drive: Drive) -> float | None:
+    """Return the drive's temperature: by its SMART log, or else by the kernel's sensor."""
+    logged_C = drive.nvme.smart.temperature_C if drive.nvme and drive.nvme.smart else None
+    return drive.temperature_C if logged_C is None else logged_C
+
+
+def answer(drive: Drive) -> str:
+    """Return the sentence."""
+    name = ", ".join(_identity(drive))
+    if drive.silence:
+        return f"{name}: {drive.silence}."
+    condition = f"{name}: {', '.join(_condition(drive))}."
+    if wrong := problems_of(drive):
+        return f"{'Problem' if len(wrong) == 1 else 'Problems'}: {'; '.join(wrong)}. {condition}"
+    return condition
+
+
+def _identity(drive: Drive) -> Iterator[str]:
+    yield drive.facts.model or drive.facts.device or drive.facts.path
+    yield numbers.size(drive.facts.size_bytes)
+    if drive.facts.firmware:
+        yield f"firmware {drive.facts.firmware}"
+
+
+def _condition(drive: Drive) -> Iterator[str]:
+    smart = drive.nvme.smart if drive.nvme else None
+    if smart is None:
+        yield f"health unknown ({_why_unknown(drive)})"
+    elif not problems_of(drive):
+        yield "healthy"
+    if smart is not None:
+        yield f"{smart.used_percent} % worn"
+    if (celsius := temperature_C(drive)) is not None:
+        yield f"{celsius:.0f} C"
+    if smart is not None:
+        yield f"{smart.power_on_h:,} h on"
+
+
+def _why_unknown(drive: Drive) -> str:
+    if drive.ata is not None:
+        return "iogauge does not read the SMART data of SATA drives"
+    return next(
+        (item.hint or item.why for item in drive.unread if item.what == "SMART"), "SMART was not read"
+    )
