@@ -1,6 +1,6 @@
 """Builds NVMe data structures from named fields, and answers admin commands from images.
 
-The tables repeat the specification's names and offsets (NVM Express Base Specification 2.1, sections 5.1.12 and 5.1.13)
+The tables repeat the specification's names and offsets (NVM Express Base Specification 2.1, Identify and Get Log Page)
 and share nothing with the parsers.
 """
 

@@ -1,7 +1,7 @@
 """Reads what a SATA drive says of itself from sysfs: no permission is needed, and no command is sent.
 
 Linux keeps the IDENTIFY DEVICE data that it read when the drive came, and reads them again after it changes a setting.
-Source: ATA Command Set 5 (ACS-5), section 7.13.6; Linux, drivers/ata/libata-transport.c and libata-sata.c;
+Source: ATA Command Set 5 (ACS-5), "IDENTIFY DEVICE"; Linux, drivers/ata/libata-transport.c and libata-sata.c;
 Documentation/ABI/testing/sysfs-ata and sysfs-class-scsi_host.
 """
 

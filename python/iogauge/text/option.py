@@ -28,7 +28,6 @@ _COMMANDS = {
     "models": "model list",
     "compare_models": "model compare",
     "drive_info": "drive-info",
-    "model": "model show",
     "new_model": "model new",
     "serve_model": "model serve",
     "open_review": "show",

@@ -4,7 +4,7 @@ The descriptor may be of a controller (``/dev/nvme0``) or of a namespace (``/dev
 command, and others at most Identify. The kernel's own timeout applies: a shorter one would make it reset the drive.
 
 Source: Linux, include/uapi/linux/nvme_ioctl.h and drivers/nvme/host/ioctl.c; NVM Express Base Specification 2.1,
-sections 4.2.3 (status), 5.1.11 (Get Features), 5.1.12 (Get Log Page), 5.1.13 (Identify).
+"Status Field Definition" and the commands Get Features, Get Log Page and Identify.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Parses the values of features that decide latency and power.
 
-Source: NVM Express Base Specification 2.1, section 5.1.25.1 (each feature's command word 11 and data); section 5.1.25.2
-for those of PCI Express (interrupt coalescing, host memory buffer).
+Source: NVM Express Base Specification 2.1, command Set Features: command word 11 and the data of each feature.
 """
 
 from __future__ import annotations

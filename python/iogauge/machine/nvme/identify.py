@@ -1,7 +1,8 @@
 """Parses Identify Controller (CNS 01h) and Identify Namespace (CNS 00h).
 
-Source: NVM Express Base Specification 2.1, section 5.1.13 (Identify Controller, Power State Descriptor); NVM Command
-Set Specification 1.1, section 4.1.5 (Identify Namespace, LBA Format). Offsets count bytes from the beginning.
+Source: NVM Express Base Specification 2.1, "Identify Controller Data Structure" and "Power State Descriptor Data
+Structure"; NVM Command Set Specification 1.1, "Identify Namespace Data Structure" and "LBA Format Data Structure".
+Offsets count bytes from the beginning.
 """
 
 from __future__ import annotations

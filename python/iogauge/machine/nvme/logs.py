@@ -1,7 +1,7 @@
 """Parses log pages: SMART and health (02h), the error log (01h), and firmware slots (03h).
 
-Source: NVM Express Base Specification 2.1, section 5.1.12.1 (Error Information, SMART / Health Information, Firmware
-Slot Information). Offsets in the code count bytes from the beginning.
+Source: NVM Express Base Specification 2.1, log pages "Error Information", "SMART / Health Information" and "Firmware
+Slot Information". Offsets count bytes from the beginning.
 """
 
 from __future__ import annotations
