@@ -38,14 +38,14 @@ class Drive:
     ata: Ata | None = None
     unread: tuple[Unread, ...] = ()
     """What could not be read, and why."""
-    silence: str | None = None
+    restriction: str | None = None
     """The reason why a device that is neither NVMe nor SATA says nothing more."""
 
 
 def read_drive(path: str, host: Host = HOST) -> Drive:
     """Read the drive that ``path`` is, or that a file or directory lies on. Blocks if the file system hangs.
 
-    Raises TargetRefused if there is no drive, or if it cannot be told.
+    Raises TargetRefused if there is no drive, or if Linux does not name it.
     """
     disk = _drive_of(path, host)
     facts = facts_of_disk(disk)
@@ -54,7 +54,7 @@ def read_drive(path: str, host: Host = HOST) -> Drive:
         return _with_nvme(drive, disk)
     if is_ata(disk):
         return Drive(facts, drive.temperature_C, ata=read_ata(disk))
-    return Drive(facts, drive.temperature_C, silence=_silence(disk))
+    return Drive(facts, drive.temperature_C, restriction=_restriction(disk))
 
 
 def _drive_of(path: str, host: Host) -> BlockDevice:
@@ -125,19 +125,19 @@ def _without_answers(drive: Drive, why: str, hint: str | None) -> Drive:
     )
 
 
-def _silence(disk: BlockDevice) -> str:
+def _restriction(disk: BlockDevice) -> str:
     """Return why a device says nothing of the drive behind it, as a clause."""
     if members := [member.name for member in disk.slaves]:
         return f"it is made of {listed(members)}; name one of them to see what it says"
     if backing := disk.backing_path:
         return f"it is a loop device over {backing}; name that file to see the drive below it"
-    for pattern, silence in _SILENCES.items():
+    for pattern, restriction in _RESTRICTIONS.items():
         if re.fullmatch(pattern, disk.name):
-            return silence
+            return restriction
     return "it is neither NVMe nor SATA, and iogauge reads the logs of no other drives"
 
 
-_SILENCES = {
+_RESTRICTIONS = {
     r"vd[a-z]+|xvd[a-z]+": "it is virtual, and its hypervisor says nothing more of the drive behind it",
     r"(zram|ram|pmem|nullb)\d+": "Linux made it, and there is no drive behind it",
     r"nbd\d+": "it is a network connection, and its server says nothing more of the drive behind it",

@@ -46,7 +46,7 @@ def sata() -> iogauge.DriveInfo:
 
 def virtual() -> iogauge.DriveInfo:
     facts = TargetFacts(path="/dev/vda", kind="block", size_bytes=1 << 38, device="vda")
-    return iogauge.DriveInfo("file", Drive(facts, None, silence="it is virtual"))
+    return iogauge.DriveInfo("file", Drive(facts, None, restriction="it is virtual"))
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_sata_drive_needs_no_permission(tmp_path: Path) -> None:
     drive = read_drive(str(tmp_path), Host(sys=tmp_path))
     assert drive.facts.size_bytes == 1 << 20
     assert drive.nvme is None
-    assert drive.silence is None
+    assert drive.restriction is None
     assert drive.ata is not None
     assert drive.ata.link_policy == "med_power_with_dipm"
     assert (drive.ata.link_speed, drive.ata.link_limit) == ("1.5 Gbps", None)
@@ -115,8 +115,8 @@ def test_another_device_says_why_there_is_no_more(
 ) -> None:
     tree(tmp_path, place, **attributes)
     drive = read_drive(str(tmp_path), Host(sys=tmp_path))
-    assert drive.silence is not None
-    assert expected in drive.silence
+    assert drive.restriction is not None
+    assert expected in drive.restriction
     assert (drive.nvme, drive.ata, drive.unread) == (None, None, ())
 
 
@@ -127,7 +127,7 @@ def test_a_device_of_several_names_them(tmp_path: Path) -> None:
         (tmp_path / "class/block" / name).mkdir()
         (disk / "slaves" / name).touch()
     drive = read_drive(str(tmp_path), Host(sys=tmp_path))
-    assert drive.silence == "it is made of sda and sdb; name one of them to see what it says"
+    assert drive.restriction == "it is made of sda and sdb; name one of them to see what it says"
 
 
 def test_a_file_is_on_the_drive_below_its_mapped_device(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ def temperature_C(drive: Drive) -> float | None:
 def answer(drive: Drive) -> str:
     """Return the sentence."""
     name = ", ".join(_identity(drive))
-    if drive.silence:
-        return f"{name}: {drive.silence}."
+    if drive.restriction:
+        return f"{name}: {drive.restriction}."
     condition = f"{name}: {', '.join(_condition(drive))}."
     if wrong := problems_of(drive):
         return f"{'Problem' if len(wrong) == 1 else 'Problems'}: {'; '.join(wrong)}. {condition}"

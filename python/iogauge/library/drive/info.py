@@ -82,6 +82,11 @@ class DriveInfo(Tabular):
         return self.drive.ata
 
     @property
+    def restriction(self) -> str | None:
+        """The reason why a device that is neither NVMe nor SATA says nothing more; None: it is either."""
+        return self.drive.restriction
+
+    @property
     def unread(self) -> tuple[Unread, ...]:
         """What could not be read, and why."""
         return self.drive.unread
@@ -118,7 +123,7 @@ class DriveInfo(Tabular):
             "facts": drive.facts.model_dump(mode="json"),
             "nvme": asdict(drive.nvme) if drive.nvme else None,
             "ata": asdict(drive.ata) if drive.ata else None,
-            "silence": drive.silence,
+            "restriction": drive.restriction,
             "unread": [asdict(item) for item in drive.unread],
         }
 
