@@ -30,17 +30,17 @@ def document(name: str) -> dict[str, Any]:
     return result
 
 
-def written(folder: Path, given: object, *, name: str = "result.json") -> Path:
+def written(folder: Path, result: object, *, name: str = "result.json") -> Path:
     path = folder / name
-    path.write_text(given if isinstance(given, str) else json.dumps(given))
+    path.write_text(result if isinstance(result, str) else json.dumps(result))
     return path
 
 
 def test_a_latency_of_other_samples_takes_no_percentiles_from_its_sibling(tmp_path: Path) -> None:
-    given = document("fio-sync.json")
-    job = next(job for job in given["jobs"] if job["read"]["total_ios"])
+    result = document("fio-sync.json")
+    job = next(job for job in result["jobs"] if job["read"]["total_ios"])
     job["read"]["lat_ns"]["N"] = 2
-    imported = step(written(tmp_path, given))
+    imported = step(written(tmp_path, result))
     latencies = next(row for row in imported.rows if READ in row.figures).figures[READ].latencies
     assert latencies[Kind.CLAT].quantiles
     assert (latencies[Kind.LAT].count, latencies[Kind.LAT].quantiles, latencies[Kind.LAT].histogram) == (
@@ -113,11 +113,11 @@ def test_the_jobs_are_fios() -> None:
 
 
 def test_without_lat_percentiles_clat_is_said_to_be_clat(tmp_path: Path) -> None:
-    given = document("fio.json")
-    for job in given["jobs"]:
+    result = document("fio.json")
+    for job in result["jobs"]:
         for direction in ("read", "write"):
             job[direction]["lat_ns"].pop("percentile", None)
-    imported = step(written(tmp_path, given))
+    imported = step(written(tmp_path, result))
     assert any("fio's percentiles are of clat" in warning for warning in imported.warnings)
     figures = imported.rows[0].figures[READ]
     assert figures.latencies[Kind.LAT].quantiles == ()
@@ -138,9 +138,9 @@ def test_a_rate_is_warned_of() -> None:
 
 
 def test_failures_are_told(tmp_path: Path) -> None:
-    given = document("fio-sync.json")
-    given["jobs"][0] |= {"error": 5, "total_err": 3}
-    assert step(written(tmp_path, given)).warnings == (
+    result = document("fio-sync.json")
+    result["jobs"][0] |= {"error": 5, "total_err": 3}
+    assert step(written(tmp_path, result)).warnings == (
         "sync: 3 I/Os failed",
         "sync: 5 is the error that it ended with",
     )
@@ -152,44 +152,44 @@ def test_what_fio_prints_around_its_json_is_left_out(tmp_path: Path) -> None:
     first["jobs"][0]["jobname"] = "earlier"
     # One document for every --status-interval; the last one is of the whole run. Messages come where they happen.
     before, between = "fio: job startup hung? exiting.", "fio: error calculating latency percentiles"
-    given = f"{before}\n{json.dumps(first)}\n{between}\n{json.dumps(first)}\n{between}\n{text}\nfio: done\n"
-    imported = step(written(tmp_path, given))
+    result = f"{before}\n{json.dumps(first)}\n{between}\n{json.dumps(first)}\n{between}\n{text}\nfio: done\n"
+    imported = step(written(tmp_path, result))
     assert [row.name for row in imported.rows] == ["reader", "writer"]
     said = f"what fio printed beside its JSON was left out: {before}; {between}; fio: done"
     assert said in imported.warnings
 
 
 def test_an_entry_that_fio_left_empty_is_told_of(tmp_path: Path) -> None:
-    given = document("fio.json")
-    del given["jobs"][1]["jobname"]
-    imported = step(written(tmp_path, given))
+    result = document("fio.json")
+    del result["jobs"][1]["jobname"]
+    imported = step(written(tmp_path, result))
     assert [row.name for row in imported.rows] == ["reader"]
     assert any("several groups as one" in warning for warning in imported.warnings)
 
 
 def test_clones_reported_apart_are_one_section(tmp_path: Path) -> None:
-    given = document("fio-sync.json")
-    given["jobs"][0]["job options"]["numjobs"] = "2"
-    given["jobs"] = [given["jobs"][0], given["jobs"][0]]
-    imported = step(written(tmp_path, given))
+    result = document("fio-sync.json")
+    result["jobs"][0]["job options"]["numjobs"] = "2"
+    result["jobs"] = [result["jobs"][0], result["jobs"][0]]
+    imported = step(written(tmp_path, result))
     assert imported.jobs is not None
     assert [job.numjobs for job in imported.jobs.jobs] == [2]
     assert [row.section for row in imported.rows] == [0, 0]
 
 
 def test_jobs_that_iogauge_does_not_know_are_no_error(tmp_path: Path) -> None:
-    given = document("fio-sync.json")
-    given["jobs"][0]["job options"]["verify"] = "md5"
-    imported = step(written(tmp_path, given))
+    result = document("fio-sync.json")
+    result["jobs"][0]["job options"]["verify"] = "md5"
+    imported = step(written(tmp_path, result))
     assert imported.jobs is None
     assert any("verify" in warning for warning in imported.warnings)
     assert imported.options["verify"] == "md5"
 
 
 def test_a_percentile_that_its_key_does_not_tell_is_left_out(tmp_path: Path) -> None:
-    given = document("fio-sync.json")
-    given["jobs"][0]["read"]["clat_ns"]["percentile"]["100.000000"] = 5
-    imported = step(written(tmp_path, given))
+    result = document("fio-sync.json")
+    result["jobs"][0]["read"]["clat_ns"]["percentile"]["100.000000"] = 5
+    imported = step(written(tmp_path, result))
     latency = imported.rows[0].figures[READ].latency
     assert latency is not None
     assert max(quantile.q for quantile in latency.quantiles) < 1
@@ -217,10 +217,10 @@ def test_a_file_that_ends_early_is_damaged(tmp_path: Path, name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_is_named(tmp_path: Path, key: str, value: object) -> None:
-    given = document("fio-sync.json")
-    given["jobs"][0]["read"][key] = value
+    result = document("fio-sync.json")
+    result["jobs"][0]["read"][key] = value
     with pytest.raises(IogaugeError, match=r"result\.json: sync: read"):
-        read_foreign(written(tmp_path, given))
+        read_foreign(written(tmp_path, result))
 
 
 JSON = st.recursive(
@@ -246,13 +246,13 @@ PLACES = places(SMALL)
 def test_whatever_stands_anywhere_is_read_or_refused(
     tmp_path_factory, place: tuple[Any, ...], value: object
 ) -> None:
-    given = json.loads(json.dumps(SMALL))
-    holder = given
+    result = json.loads(json.dumps(SMALL))
+    holder = result
     for key in place[:-1]:
         holder = holder[key]
     holder[place[-1]] = value
     path = tmp_path_factory.getbasetemp() / "any.json"
-    path.write_text(json.dumps(given))
+    path.write_text(json.dumps(result))
     try:
         assert read_foreign(path)
     except IogaugeError as error:
@@ -300,11 +300,11 @@ def test_encoding_keeps_every_count(counts: dict[int, int]) -> None:
 
 
 def with_logs(folder: Path, options: dict[str, str], logs: dict[str, str]) -> ImportedStep:
-    given = document("fio-sync.json")
-    given["jobs"][0]["job options"] |= options
+    result = document("fio-sync.json")
+    result["jobs"][0]["job options"] |= options
     for name, text in logs.items():
         (folder / name).write_text(text)
-    return step(written(folder, given))
+    return step(written(folder, result))
 
 
 def seen(imported: ImportedStep, direction: Direction = READ) -> list[tuple[int, int]]:

@@ -64,7 +64,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._quiet = quiet
         self._drawn_every_s, self._said_every_s = every_s or 1.0, every_s or EVERY_S
         self._clock = clock
-        self._began = self._step_began = self._said = clock()
+        self._step_began = self._said = clock()
         self._done = 0
         self._label: str | None = None
         self._expected_s: float | None = None
