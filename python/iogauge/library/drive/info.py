@@ -11,6 +11,7 @@ from iogauge.library.drive.answer import answer, problems_of, temperature_C
 from iogauge.library.drive.cells import Section
 from iogauge.library.drive.sections import sections
 from iogauge.library.options import StrPath
+from iogauge.library.public import public
 from iogauge.machine.ata import Ata
 from iogauge.machine.drive import Drive, read_drive
 from iogauge.machine.nvme.read import Nvme
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _COLUMNS = 80
 
 
+@public
 def drive_info(target: StrPath) -> DriveInfo:
     """Return all that a drive says of itself. Nothing is changed: only commands that read are sent.
 
