@@ -26,6 +26,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UnknownNameError, UsageError
+    from iogauge.library.audit import AuditResult, audit
     from iogauge.library.drive.info import DriveInfo, drive_info
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.follow import Following, follow
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuditResult",
     "Chart",
     "Comparison",
     "ConditionError",
@@ -95,6 +97,7 @@ __all__ = [
     "UnknownNameError",
     "UsageError",
     "__version__",
+    "audit",
     "compare",
     "compare_models",
     "drive_info",
@@ -121,6 +124,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AuditResult": "library.audit",
     "Chart": "library.reading.chart",
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
@@ -155,6 +159,7 @@ _MODULES = {
     "Suites": "library.suites",
     "UnknownNameError": "errors",
     "UsageError": "errors",
+    "audit": "library.audit",
     "compare": "library.reading.compare",
     "compare_models": "library.models.compared",
     "drive_info": "library.drive.info",

@@ -23,6 +23,7 @@ COMMANDS = {
     "recover": "Write the logs of a run that was killed or interrupted.",
     "import": "Save results of fio or DiskSpd as a review.",
     "plan": "Show what a review would do, and how long it takes.",
+    "audit": "Show the settings of this machine that differ from what low latency wants.",
     "drive-info": "Show what a drive says of itself: health, power states, features.",
     "model": "Drive and machine models: list, show, fit, serve, make your own.",
     "options": "List the job options that are supported.",

@@ -72,19 +72,26 @@ def cgroup_limits(host: Host = HOST) -> Iterator[str]:
     hierarchies = {mount.kind: mount for mount in mounts_of(host) if mount.kind == "cgroup2"}
     controllers = [mount for mount in mounts_of(host) if mount.kind == "cgroup"]
     for line in (read_text(host.proc / "self" / "cgroup") or "").splitlines():
-        number, names, path = line.split(":", 2)
+        number, _, rest = line.partition(":")
+        names, _, path = rest.partition(":")
         if number == "0" and "cgroup2" in hierarchies:
-            yield from _limits(hierarchies["cgroup2"], path, _unified)
+            yield from _limits(_point(hierarchies["cgroup2"], host), path, _unified)
         for mount in controllers:
             if names and set(names.split(",")) & set(mount.options):
-                yield from _limits(mount, path, _legacy)
+                yield from _limits(_point(mount, host), path, _legacy)
 
 
-def _limits(mount: Mount, path: str, read: Callable[[Path], Iterator[str]]) -> Iterator[str]:
+def _point(mount: Mount, host: Host) -> Path:
+    """Return where a hierarchy of cgroups is mounted: below sysfs, which is elsewhere for a recorded tree."""
+    point = Path(mount.point)
+    return host.sys / point.relative_to("/sys") if point.is_relative_to("/sys") else point
+
+
+def _limits(point: Path, path: str, read: Callable[[Path], Iterator[str]]) -> Iterator[str]:
     """Yield the limits of a group and of all its parents: every one of them holds."""
     relative = Path(path.lstrip("/"))
     for group in (relative, *relative.parents):
-        for limit in read(Path(mount.point) / group):
+        for limit in read(point / group):
             yield f"{limit} (in /{'' if str(group) == '.' else group})"
 
 
