@@ -32,6 +32,10 @@ class Collection(ABC, Generic[T]):
             raise unknown_name(name, parts, noun=self.NOUN, of=repr(self).strip("<>"))
         return parts[name]
 
+    def __contains__(self, part: object) -> bool:
+        """Return whether this is the name of a part, or a part itself."""
+        return part in self._parts() if isinstance(part, str) else any(part is own for own in self)
+
     def __iter__(self) -> Iterator[T]:
         return iter(self._parts().values())
 

@@ -129,3 +129,25 @@ def test_a_plan_is_what_plan_prints(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_step_is_that_of_a_positions_run(review: iogauge.Review) -> None:
     run = review["mixed"].positions[0].runs[0]
     assert review.step(run).record == review.step(run.plan.id).record == run.record
+
+
+def test_methods_check_their_arguments(result: iogauge.RunResult, review: iogauge.Review) -> None:
+    lat = result["a"].read.lat
+    calls = (
+        lambda: lat.quantile("0.5"),
+        lambda: review.step(None),
+        lambda: review.query(3),
+        lambda: review.suite(1),
+    )  # type: ignore[arg-type]
+    for call in calls:
+        with pytest.raises(iogauge.UsageError, match="must be"):
+            call()
+
+
+def test_a_name_or_a_part_is_in_a_collection(result: iogauge.RunResult, review: iogauge.Review) -> None:
+    assert "a" in result
+    assert "c" not in result
+    assert result["a"] in result
+    assert review["mixed"].positions[0] in review["mixed"]
+    assert "mixed" in iogauge.list_suites()
+    assert 5 not in result

@@ -275,7 +275,7 @@ def test_a_difference_has_an_interval_if_both_figures_have_one() -> None:
 def test_a_load_lasts_as_long_as_a_credit_may(pace: Pace, seconds: int) -> None:
     plan = planned("burst-credit", pace)
     assert [jobs_of(step)[0].runtime_ns // 10**9 for step in plan.steps] == [seconds] * 2
-    assert {jobs_of(step)[0].log_avg_ns for step in plan.steps} == {10**9}
+    assert {step.interval_ns for step in plan.steps} == {10**9}
     assert all(not job.rw.writes for step in plan.steps for job in jobs_of(step))
 
 

@@ -16,6 +16,7 @@ from iogauge.library.reading.chart import Chart
 from iogauge.library.reading.judge_by import absolute
 from iogauge.library.running.result import RunResult
 from iogauge.results.collection import unknown_name
+from iogauge.results.run import Run
 from iogauge.results.suite_result import SuiteResult
 from iogauge.results.tabular import Tabular
 from iogauge.schema import Manifest
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from iogauge.report.run.fail_if import Violation
-    from iogauge.results.run import Run
     from iogauge.reviews.runner import Failed
     from iogauge.schema import Notice
 
@@ -123,6 +123,7 @@ class Review(Tabular):
 
         return warnings(self.suites, self.manifest)
 
+    @public
     def suite(self, name: str, *, target: str | None = None) -> SuiteResult:
         """Return the result of a suite, on the target of this path.
 
@@ -166,6 +167,7 @@ class Review(Tabular):
         searches = [plan.search.id for plan in self.manifest.plans if plan.search]
         return (*(step.id for step in self.manifest.steps), *searches)
 
+    @public
     def step(self, step: str | Run) -> RunResult:
         """Return one step in full, by its id or as a position's run: every job in every direction.
 
@@ -200,6 +202,7 @@ class Review(Tabular):
             return figures_table([self.path])  # with the figures that an import has without steps
         return figures_of_plans(self.path, [result.plan.key for result in self.suites])
 
+    @public
     def query(self, sql: str) -> pa.Table:
         """Run one statement of DuckDB's SQL over the views ``figures``, ``steps``, ``totals`` and ``intervals``.
 

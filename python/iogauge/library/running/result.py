@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.notebook import QUANTILES, folded_warnings
+from iogauge.library.public import public
 from iogauge.results.collection import Collection
 from iogauge.results.tabular import Tabular
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
@@ -51,6 +52,7 @@ class Latency:
         """The mean. Raises IogaugeError if nothing completed."""
         return self._known(self._figures.mean)
 
+    @public
     def quantile(self, q: float) -> Figure:
         """Return the ``q``-quantile, 0 < q < 1. Raises IogaugeError if nothing completed."""
         if not 0 < q < 1:
@@ -135,6 +137,7 @@ class DirectionResult:
         """The time from the scheduled start of a request to its completion; without a schedule, the same as ``lat``."""
         return self.latency(Kind.RESPONSE)
 
+    @public
     def latency(self, kind: Kind | str) -> Latency:
         """Return a latency by its name (docs/latency.md): lat, clat, slat, response, queued or lateness."""
         if kind not in [*Kind]:
