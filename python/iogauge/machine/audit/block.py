@@ -33,6 +33,8 @@ def layers(subject: Subject) -> Seen:
     if not (subject.drive.directory / "slaves").is_dir():
         return Seen(path)
     kind, _ = read_value(subject.drive.directory / "dm/uuid")
+    if backing := subject.drive.backing_path:
+        return Seen(path, (f"loop over {backing}",))
     names = names_in(subject.drive.directory / "slaves")
     if not names:
         return Seen(path, ("none",))

@@ -90,6 +90,7 @@ class Check:
             "device": subject.drive.name if subject.drive else "",
             "pci": subject.pci.name if subject.pci else "",
             "nvme": subject.nvme.name if subject.nvme else "",
+            "ata": subject.ata_port.name if subject.ata_port else "",
         }
         return AuditFact(
             id=self.id,

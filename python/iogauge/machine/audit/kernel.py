@@ -11,6 +11,7 @@ from collections.abc import Callable
 from iogauge.machine.audit.check import Check, Look, Seen, at_least, at_most, equals, file, read_value
 from iogauge.machine.audit.subject import Subject
 from iogauge.machine.facts import cgroup_limits
+from iogauge.target.users.mounts import mounts_of
 
 _NETWORK_LATENCY = "tuned, profile network-latency"
 POWERED_S = 3 * 3600
@@ -99,15 +100,11 @@ def processes(named: Callable[[str], bool]) -> Look:
     """Look at which processes of these names run."""
 
     def look(subject: Subject) -> Seen:
-        names: set[str] = set()
-        others = 0
-        for folder in subject.host.proc.glob("[0-9]*"):
-            name, _ = read_value(folder / "comm")
-            others += name is not None
-            if name and named(name):
-                names.add(name)
-        if not others:
-            return Seen("/proc/*/comm", problem="no process is visible")
+        # The kernel's own thread is visible where all processes are: not in a container, nor where others are hidden.
+        if read_value(subject.host.proc / "2/comm")[0] != "kthreadd":
+            return Seen("/proc/*/comm", problem="not all processes of the machine are visible")
+        every = (read_value(folder / "comm")[0] for folder in subject.host.proc.glob("[0-9]*"))
+        names = {name for name in every if name and named(name)}
         return Seen("/proc/*/comm", tuple(sorted(names)) or ("none",))
 
     return look
@@ -122,15 +119,17 @@ def uptime(subject: Subject) -> Seen:
     return Seen("/proc/uptime", (seconds,), meaning=f"{int(seconds) / 3600:.1f} h")
 
 
-def limits(prefix: str) -> Look:
-    """Look at the cgroup limits of iogauge's own process whose name begins with ``prefix``."""
+def limits(*prefixes: str) -> Look:
+    """Look at the cgroup limits of iogauge's own process whose names begin with one of ``prefixes``."""
 
     def look(subject: Subject) -> Seen:
         for name in ("cgroup", "mountinfo"):
             text, why = read_value(subject.host.proc / "self" / name)
             if not text:
                 return Seen(f"/proc/self/{name}", problem=why or "empty")
-        own = tuple(limit for limit in cgroup_limits(subject.host) if limit.startswith(prefix))
+        if not any(mount.kind in ("cgroup", "cgroup2") for mount in mounts_of(subject.host)):
+            return Seen("/proc/self/mountinfo", problem="no cgroups are mounted")
+        own = tuple(limit for limit in cgroup_limits(subject.host) if limit.startswith(prefixes))
         return Seen("/proc/self/cgroup", own or ("none",))
 
     return look
@@ -140,14 +139,9 @@ def hypervisor(subject: Subject) -> Seen:
     """Look at the evidence that the machine is virtual."""
     if subject.hypervisor:
         return Seen("/proc/cpuinfo", (subject.hypervisor,))
-    known = bool(next(subject.cpuinfo("flags"), "")) or bool(
-        read_value(subject.host.sys / "class/dmi/id/sys_vendor")[0]
-    )
-    return (
-        Seen("/proc/cpuinfo", ("no",))
-        if known
-        else Seen("/proc/cpuinfo", problem="neither CPU flags nor firmware names")
-    )
+    if not next(subject.cpuinfo("flags"), ""):
+        return Seen("/proc/cpuinfo", problem="the CPU does not say whether a hypervisor runs it")
+    return Seen("/proc/cpuinfo", ("no",))
 
 
 def _load(subject: Subject) -> Seen:
@@ -279,11 +273,11 @@ CHECKS = (
         why="the hypervisor's share of each request cannot be told from the drive's", source="proc(5), cpuinfo flags",
     ),
     Check(
-        id="virtual.cgroup_cpu", title="cgroup limits on CPU time", look=limits("cpu"), wanted="none",
+        id="virtual.cgroup_cpu", title="cgroup limits on CPU time", look=limits("cpu."), wanted="none",
         judge=equals("none"), why="a throttled worker waits for its next period", source="cgroup-v2.rst",
     ),
     Check(
-        id="virtual.cgroup_io", title="cgroup limits on I/O", look=limits("io."), wanted="none",
+        id="virtual.cgroup_io", title="cgroup limits on I/O", look=limits("io.", "blkio."), wanted="none",
         judge=equals("none"), why="the limit is measured, not the drive", source="cgroup-v2.rst",
     ),
 )  # fmt: skip

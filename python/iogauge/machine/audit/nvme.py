@@ -43,12 +43,9 @@ def _core(name: str) -> Look:
     return file(f"sys/module/nvme_core/parameters/{name}")
 
 
-def latency_tolerance(subject: Subject) -> Seen:
-    """Look at the exit latency that power states may have which the drive enters alone, in microseconds."""
-    own = file("{nvme}/power/pm_qos_latency_tolerance_us")(subject)
-    if own.values in (("auto",), ("any",)) or not own.values:
-        return _core("default_ps_max_latency_us")(subject)
-    return own
+def _sleepless(tolerance_us: str) -> bool:
+    """Return whether the drive may enter no power state alone; ``auto`` and ``any`` let it enter all."""
+    return tolerance_us not in ("auto", "any") and int(tolerance_us) == 0
 
 
 CHECKS = (
@@ -65,8 +62,9 @@ CHECKS = (
     _recorded("poll_queues", "queues for polling", "0: io_uring's hipri cannot poll", _parameter("poll_queues")),
     _recorded("write_queues", "queues for writes", "0: writes and reads share queues", _parameter("write_queues")),
     Check(
-        id="nvme.apst", title="latency that the drive may add by sleeping, us", look=latency_tolerance,
-        wanted="0 (none)", judge=lambda value: int(value) == 0, excused=without_nvme,
+        id="nvme.apst", title="latency that the drive may add by sleeping, us",
+        look=file("{nvme}/power/pm_qos_latency_tolerance_us"),
+        wanted="0 (none)", judge=_sleepless, excused=without_nvme,
         why="a drive that sleeps between requests takes up to this long to wake; drives without APST ignore it",
         source="nvme-cli issue 878; " + _DRIVER,
         change="echo 0 > /sys/class/nvme/{nvme}/power/pm_qos_latency_tolerance_us",

@@ -45,10 +45,10 @@ def link(what: str) -> Look:
         if now is None or most is None:
             return Seen(path, problem=why or why_not)
         ports = [
-            (port.name, value)
-            for port in subject.pci_path[:-1]
-            if (value := read_value(port / f"current_link_{what}")[0]) and "Unknown" not in value
+            (port.name, read_value(port / f"current_link_{what}")[0] or "") for port in subject.pci_path[:-1]
         ]
+        if not (_amount(most) and all(_amount(value) for _, value in ports)):
+            return Seen(path, problem="the maximum, or a link above the drive's, is not known")
         narrow = [f"{name} {value}" for name, value in ports if _amount(value) < _amount(now)]
         text = now if _amount(now) >= _amount(most) else f"{now} of {most}"
         return Seen(path, ("; ".join([text, *(f"below it at {port}" for port in narrow)]),))
@@ -162,6 +162,8 @@ def iommu(subject: Subject) -> Seen:
     if group.exists():
         value, why = read_value(group / "type")
         return Seen(path, (value,)) if value else Seen(path, problem=why or "empty")
+    if subject.hypervisor:
+        return Seen(path, problem="a guest does not see the host's IOMMU")
     if (subject.host.sys / "kernel/iommu_groups").is_dir():
         return Seen(path, ("no IOMMU",))
     return Seen(path)
@@ -186,7 +188,10 @@ def distance(subject: Subject) -> Seen:
     fields = (text or "").split()
     if not fields or not all(map(str.isdecimal, fields)):
         return Seen(path, problem=why or "not numbers")
-    used = _nodes_used(nodes, subject.cpus)
+    try:
+        used = _nodes_used(nodes, subject.cpus)
+    except (OSError, ValueError) as error:
+        return Seen(path, problem=str(error))
     if not used or max(used) >= len(fields):
         return Seen(path, problem="the CPUs' nodes are not known")
     farthest = max(int(fields[node]) for node in used)
@@ -195,11 +200,13 @@ def distance(subject: Subject) -> Seen:
 
 
 def _nodes_used(nodes: Path, allowed: frozenset[int]) -> set[int]:
-    """Return the nodes of these CPUs."""
+    """Return the nodes of these CPUs. Raises OSError or ValueError if a node's CPUs are not known."""
     used: set[int] = set()
     for folder in nodes.glob("node[0-9]*"):
-        text, _ = read_value(folder / "cpulist")
-        if text and cpus_in(text) & allowed:
+        text, why = read_value(folder / "cpulist")
+        if text is None:
+            raise OSError(why)
+        if cpus_in(text) & allowed:
             used.add(int(folder.name.removeprefix("node")))
     return used
 

@@ -10,7 +10,7 @@ CHECKS = (
         wanted="max_performance", judge=equals("max_performance"), excused=without_ata,
         why="a link in Partial takes 10 us to wake, in Slumber 10 ms",
         source="sysfs-class-scsi_host; AnandTech's power test",
-        change="echo max_performance > /sys/class/scsi_host/host*/link_power_management_policy",
+        change="echo max_performance > /sys/class/scsi_host/{ata}/link_power_management_policy",
     ),
     Check(
         id="sata.queue_depth", title="requests that the drive takes (NCQ)", look=file("{disk}/device/queue_depth"),

@@ -48,6 +48,19 @@ CHANGES = [
     ("intel-two-sockets", "block.layers", "differs", {f"{DRIVE}/slaves/sdb/size": "1"}),
     ("intel-two-sockets", "block.layers", "unknown", {f"{DRIVE}/slaves": None}),
     ("intel-two-sockets", "block.rq_affinity", "unknown", {f"{DRIVE}/queue/rq_affinity": "all"}),
+    ("intel-two-sockets", "load.irqbalance", "unknown", {"proc/2": None}),
+    ("intel-two-sockets", "load.services", "unknown", {"proc/2/comm": "bash"}),
+    ("intel-two-sockets", "nvme.apst", "differs", {f"{PCI}/nvme/nvme0/power/pm_qos_latency_tolerance_us": "auto"}),
+    ("intel-two-sockets", "nvme.apst", "unknown", {f"{PCI}/nvme/nvme0/power/pm_qos_latency_tolerance_us": None}),
+    ("intel-two-sockets", "virtual.cgroup_io", "unknown", {"proc/self/mountinfo": "30 1 0:26 / / rw - xfs x rw"}),
+    ("intel-two-sockets", "pcie.link_width", "unknown", {f"{PCI}/max_link_width": "0"}),
+    ("intel-two-sockets", "pcie.link_speed", "unknown", {
+        "sys/devices/pci0000:80/0000:80:02.0/current_link_speed": None
+    }),
+    ("intel-two-sockets", "pcie.distance", "unknown", {"sys/devices/system/node/node0/cpulist": None}),
+    ("intel-two-sockets", "virtual.hypervisor", "unknown", {"proc/cpuinfo": "processor\\t: 0"}),
+    ("intel-two-sockets", "block.layers", "differs", {f"{DRIVE}/loop/backing_file": "/srv/disk.img"}),
+    ("cloud-vm", "pcie.iommu", "unknown", {}),
     ("cloud-vm", "cpu.steal", "pass", {"proc/stat": "cpu  1000 0 500 90000 10 5 5 0 0 0"}),
     ("cloud-vm", "cpu.steal", "unknown", {"proc/stat": "intr 5"}),
     ("arm-server", "sata.link_power", "pass", {
