@@ -21,10 +21,10 @@ from iogauge.comparison.wording import place_text
 from iogauge.results.figures import metric_text, value_text
 from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
 from iogauge.text import numbers
-from iogauge.text.grid import WIDTH, aligned
+from iogauge.text.grid import folded, heading
 from iogauge.text.markdown import escaped, table
 
-HEAD = ("step", "figure", "A", "B", "B is ... times A", "95 %", "finding")
+HEAD = ("step", "figure", "A", "B", "B / A", "95 %", "finding")
 _FINDINGS = {Verdict.DIFFERS: "differs", Verdict.ALIKE: "alike", Verdict.UNDECIDED: "undecided"}
 _VERBS = {
     "differs": ("differs", "differ"),
@@ -105,9 +105,7 @@ def _json_pair(pair: FigurePair) -> dict[str, Any]:
 
 
 def _lines(before: str, after: str, suites: Sequence[SuiteComparison], *, every: bool) -> Iterator[str]:
-    title = f"A is {before}, B is {after}"
-    yield title
-    yield "=" * min(len(title), WIDTH)
+    yield from heading(f"A is {before}, B is {after}", rule="=")
     for suite in suites:
         yield f"{suite.title}:"
         yield from (f"- {sentence}" for sentence in findings(suite))
@@ -116,15 +114,14 @@ def _lines(before: str, after: str, suites: Sequence[SuiteComparison], *, every:
     for suite in suites:
         if suite.figures:
             yield ""
-            yield suite.title
-            yield "-" * min(len(suite.title), WIDTH)
-            tables, folded = _tables(suite, every=every)
+            yield from heading(suite.title)
+            tables, left_out = _tables(suite, every=every)
             for series, rows in tables:
                 if series:
                     yield f"{series}:"
-                yield from aligned([HEAD, *rows], left=2)
-            if folded:
-                yield f"{folded_text(suite, folded)} (--all shows them)"
+                yield from folded([HEAD, *rows], left=2, names=2)
+            if left_out:
+                yield f"{folded_text(suite, left_out)} (--all shows them)"
     yield ""
     yield from (f"note: {note}" for note in notes(suites))
 
@@ -138,13 +135,13 @@ def _markdown(before: str, after: str, suites: Sequence[SuiteComparison], *, eve
     for suite in suites:
         if suite.figures:
             yield from (f"### {escaped(suite.title)}", "")
-            tables, folded = _tables(suite, every=every)
+            tables, left_out = _tables(suite, every=every)
             for series, rows in tables:
                 if series:
                     yield from (f"#### {escaped(series)}", "")
                 yield from table(HEAD, rows, left=2)
-            if folded:
-                yield f"- {escaped(folded_text(suite, folded))}."
+            if left_out:
+                yield f"- {escaped(folded_text(suite, left_out))}."
             yield ""
     yield from (f"- Note: {escaped(note)}." for note in notes(suites))
     yield ""
@@ -153,15 +150,15 @@ def _markdown(before: str, after: str, suites: Sequence[SuiteComparison], *, eve
 def _tables(suite: SuiteComparison, *, every: bool) -> tuple[list[tuple[str, Rows]], list[FigurePair]]:
     """Return the table of each series that has rows, and the pairs that the tables leave out."""
     tables = []
-    folded: list[FigurePair] = []
+    left_out: list[FigurePair] = []
     for series, pairs in suite.by_series().items():
         shown = shown_pairs(pairs, every=every)
-        folded += [pair for pair in pairs if pair not in shown]
+        left_out += [pair for pair in pairs if pair not in shown]
         metrics = set(main_metrics(pairs))
         overall = [pair for pair in suite.overall_of(series) if every or pair.metric in metrics]
         if rows := [cells(suite, pair) for pair in (*shown, *overall)]:
             tables.append((series, list(_without_repetition(rows))))
-    return tables, folded
+    return tables, left_out
 
 
 def shown_pairs(pairs: Sequence[FigurePair], *, every: bool) -> list[FigurePair]:

@@ -12,7 +12,7 @@ from iogauge.comparison.versus_published import PublishedMatch, VersusPublished,
 from iogauge.results.figures import metric_text, value_text
 from iogauge.results.published import source_text
 from iogauge.text import numbers
-from iogauge.text.grid import WIDTH, aligned
+from iogauge.text.grid import aligned, heading
 from iogauge.text.markdown import escaped, table
 
 HEAD = ("published drive", "figure", "published", "measured", "measured is ... times it", "95 %")
@@ -25,9 +25,7 @@ NOTE = (
 
 def lines(drive: VersusPublished, *, every: bool) -> Iterator[str]:
     """Yield the nearest drive, then a table for each load; ``every``: with all figures, not the nearest alone."""
-    title = f"{drive.name} compared with published figures"
-    yield title
-    yield "-" * min(len(title), WIDTH)
+    yield from heading(f"{drive.name} compared with published figures")
     yield from (f"- {sentence}" for sentence in nearest(drive))
     for load, matches in drive.by_load().items():
         shown = shown_matches(matches, every=every)
@@ -74,7 +72,7 @@ def cells(match: PublishedMatch) -> list[str]:
         match.published.drive,
         metric_text(match.metric),
         value_text(match.metric, match.published.value),
-        ("" if match.supported else "~ ") + value_text(match.metric, match.measured),
+        ("" if match.supported else "~") + value_text(match.metric, match.measured),
         numbers.figure(match.ratio.value),
         "-" if low is None or high is None else f"{numbers.figure(low)} to {numbers.figure(high)}",
     ]

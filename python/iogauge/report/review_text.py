@@ -28,10 +28,12 @@ from iogauge.stats.repeats import Variation
 from iogauge.store import Review
 from iogauge.suites import suite_to_judge
 from iogauge.text import numbers
-from iogauge.text.grid import WIDTH, aligned
+from iogauge.text.grid import folded, heading
 
 TABLE_QUANTILES = (0.5, 0.99, 0.999, 0.9999)
 """The quantiles of the table; JSON has all that were judged."""
+_LATENCIES = 3
+"""The column of a table of steps where its latencies begin: a table that is too wide is divided there."""
 _WIDE = 0.2
 """An interval wider than this share of its figure is lopsided: its bounds are shown instead of ±."""
 
@@ -57,11 +59,11 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
     ``variation`` adds how the figures of every step differ from run to run.
     """
     lines = [line for result in judged for line in [*_table(result, manifest, variation=variation), ""]]
-    if any(re.search(r"~ \d", line) for line in lines):
+    if any(re.search(r"~\??\d", line) for line in lines):
         lines.append(
             "~ fewer than ten samples lie beyond this quantile: run longer (a longer runtime, or pace full)"
         )
-    if any(re.search(r"\? \d", line) for line in lines):
+    if any(re.search(r"\?\d", line) for line in lines):
         lines.append(numbers.TOO_SHORT)
     intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
     if intervals:
@@ -99,19 +101,17 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
     planned = run + len(result.missing)
     # A plan that only prepares a drive can have no steps.
     done = f", {run} of {numbers.counted(planned, 'step')}" if planned else ""
-    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
-    yield title
-    yield "-" * min(len(title), WIDTH)
+    yield from heading(f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}")
     for series, positions in result.by_series().items():
         if series:
             yield f"{series}:"
         # Names are aligned to the left, numbers to the right.
         left = 1 if any(position.plan.label for position in positions) else 0
         rows = (_cells(position, plan, quantiles) for position in positions)
-        yield from aligned([_head(plan, quantiles), *rows], left=left)
+        yield from folded([_head(plan, quantiles), *rows], left=left, split=_LATENCIES)
     for table in (*conclusions.tables, *(matrix.table for matrix in conclusions.matrices)):
         yield f"{table.title}:"
-        yield from aligned([table.head, *table.rows], left=1)
+        yield from folded([table.head, *table.rows])
     yield from _variation(result)
     if variation:
         yield from _varied(result)
@@ -166,7 +166,7 @@ def _varied(result: SuiteResult) -> Iterator[str]:
         for position, spreads in varied
     ]
     yield "variation between runs (coefficient of variation), and the share of the mean's variance between runs:"
-    yield from aligned([["step", "runs", *names, "between runs"], *rows])
+    yield from folded([["step", "runs", *names, "between runs"], *rows])
 
 
 def _positions(judged: Sequence[SuiteResult]) -> list[Position]:

@@ -16,7 +16,7 @@ from iogauge.results.position import PositionKey
 from iogauge.schema import SuitePlan
 from iogauge.store.reported import SummaryFigure, read_summary
 from iogauge.text import numbers
-from iogauge.text.grid import aligned
+from iogauge.text.grid import folded
 
 SHOWN = (0.5, 0.99, 0.999)
 TITLE = "Reported without samples: figures as their tool printed them"
@@ -58,7 +58,7 @@ def summary_lines(figures: Sequence[SummaryFigure]) -> Iterator[str]:
         return
     yield TITLE
     yield "-" * len(TITLE)
-    yield from aligned([HEAD, *(_cells(figure) for figure in figures)], left=3)
+    yield from folded([HEAD, *(_cells(figure) for figure in figures)], left=3, names=3)
 
 
 def summary_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> TextTable | None:
@@ -96,7 +96,7 @@ def _marked(figure: SummaryFigure, q: float) -> str:
     value = figure.quantiles_ns.get(q)
     if value is None:
         return "-"
-    return ("" if figure.supports(q) else "~ ") + numbers.duration(value)
+    return ("" if figure.supports(q) else "~") + numbers.duration(value)
 
 
 def _series(figure: SummaryFigure, figures: Sequence[SummaryFigure]) -> str:

@@ -6,8 +6,17 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-WIDTH = 100
+WIDTH = 80
 """Every text report fits in this many columns."""
+
+
+def heading(title: str, *, rule: str = "-") -> list[str]:
+    """Return a title, and a line under it that fits in ``WIDTH``.
+
+    >>> heading("reads")
+    ['reads', '-----']
+    """
+    return [title, rule * min(len(title), WIDTH)]
 
 
 def aligned(table: Sequence[Sequence[str]], *, indent: str = "", left: int = 1, gap: int = 2) -> list[str]:
@@ -27,8 +36,31 @@ def aligned(table: Sequence[Sequence[str]], *, indent: str = "", left: int = 1, 
     return lines
 
 
-_BOUND = re.compile(r"(?<=[\d~]) (?=[\d%A-Za-z])")
-"""The space between a number and its unit or mark. No line breaks there."""
+def folded(table: Sequence[Sequence[str]], *, left: int = 1, names: int = 1, split: int = 0) -> list[str]:
+    """Return the lines of a table. Columns that do not fit in ``WIDTH`` follow below, with the names repeated.
+
+    The first ``names`` columns name a row. A table that is too wide is divided before column ``split``, or else where
+    it reaches ``WIDTH``.
+
+    >>> folded([["", "p50", "p99"], ["reads" * 15, "9 us", "12 us"]])[2].rstrip("p9").rstrip() == ""
+    True
+    """
+    lines = aligned(table, left=left)
+    columns = len(table[0])
+    if columns < names + 2 or max(map(len, lines)) <= WIDTH:
+        return lines
+    split = split or max(names + 1, sum(_width(table, columns=end) <= WIDTH for end in range(1, columns)))
+    parts = [row[:split] for row in table], [[*row[:names], *row[split:]] for row in table]
+    return [line for part in parts for line in folded(part, left=left, names=names)]
+
+
+def _width(table: Sequence[Sequence[str]], *, columns: int) -> int:
+    """Return the width of a table's first columns."""
+    return max(map(len, aligned([row[:columns] for row in table])))
+
+
+_BOUND = re.compile(r"(?<=\d) (?=[\d%A-Za-z])|(?<=\d:) (?=[\d<])")
+"""The space between a number and its unit, or between a range and its share. No line breaks there."""
 
 
 def labelled(

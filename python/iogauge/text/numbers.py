@@ -22,13 +22,14 @@ _BLOCKS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def figure(value: float) -> str:
     """Return ``value`` with four significant digits and separated thousands; integer digits are never dropped.
 
-    >>> figure(0.5321), figure(77.314), figure(123456.7), figure(0)
-    ('0.5321', '77.31', '123,457', '0')
+    >>> figure(0.5321), figure(77.314), figure(99.997), figure(123456.7), figure(0)
+    ('0.5321', '77.31', '100.0', '123,457', '0')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:.0f}"
-    digits = math.floor(math.log10(abs(value)))
-    return f"{value:,.{min(max(3 - digits, 0), 6)}f}"
+    # The magnitude after rounding: 99.997 becomes 100.0.
+    magnitude = int(f"{value:.3e}".partition("e")[2])
+    return f"{value:,.{min(max(3 - magnitude, 0), 6)}f}"
 
 
 def duration(value_ns: float) -> str:
@@ -95,7 +96,7 @@ class Estimated(Marked, Protocol):
 
 def mark(estimate: Marked) -> str:
     """Return the mark of a figure: ~ if it needs more samples, ? if it needs a longer run."""
-    return ("" if estimate.supported else "~ ") + ("" if estimate.long_enough else "? ")
+    return ("" if estimate.supported else "~") + ("" if estimate.long_enough else "?")
 
 
 TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"

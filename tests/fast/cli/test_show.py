@@ -45,7 +45,7 @@ def test_one_step_is_shown_as_a_run(saved: Path, capsys: pytest.CaptureFixture[s
     assert main(["show", str(saved), "--step=mixed.reads-70"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("mix: randrw, 4 KiB")
-    assert "lat          clat" in out
+    assert "lat         clat" in out
     assert main(["show", str(saved), "--step=write-pressure.search", "--json"]) == 0
     jobs = json.loads(capsys.readouterr().out)["jobs"]
     assert {job["jobname"] for job in jobs} == {"pressure", "reader"}

@@ -89,7 +89,7 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     assert lines[2].split() == ["MB/s", "achieved", "read", "IOPS", "mean", "p50", "p99", "p99.9", "p99.99"]
     first = lines[3].split()
     assert first[:2] == ["0", "-"]
-    assert "~ 800.0 us" in lines[3] or "~ 800.3 us" in lines[3]
+    assert "~800.0 us" in lines[3] or "~800.3 us" in lines[3]
     assert lines[10].split()[0] == "700"
     assert "mean read latency under the most writes, against the fewest" in lines[11]
     after = lines[lines.index("") + 1 :]

@@ -86,4 +86,4 @@ def test_a_rate_that_is_equal_for_all_mixes_has_no_extremes() -> None:
 
 def test_a_latency_is_shown_with_its_interval_and_its_mark() -> None:
     assert commit_latency._time(known(12_300)) == "12.30 us (12.18 to 12.42 us)"
-    assert commit_latency._time(unknown(12_300)) == "? 12.30 us (no interval)"
+    assert commit_latency._time(unknown(12_300)) == "?12.30 us (no interval)"

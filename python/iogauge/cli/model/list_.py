@@ -1,7 +1,7 @@
 """``iogauge model list``: the drives and machines that come with iogauge.
 
-List the drives and machines that come with iogauge. 'behind' is the machine in front of the drive, unless a target
-names another: model:DRIVE@MACHINE. 'also' are other names of the same model.
+List the drives and machines that come with iogauge. A target can name the machine in front of a drive:
+model:DRIVE@MACHINE. 'also' are other names of the same model.
 
     iogauge model list
 """
@@ -9,6 +9,7 @@ names another: model:DRIVE@MACHINE. 'also' are other names of the same model.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,9 @@ import typer
 from iogauge.cli.terminal import streams
 
 if TYPE_CHECKING:
-    from iogauge.library.models.listed import MachineModel
+    from collections.abc import Sequence
+
+    from iogauge.library.models.listed import DriveModel, MachineModel
 
 
 def list_(
@@ -34,16 +37,23 @@ def list_(
         }
         streams.show(json.dumps(shown, indent=2) + "\n")
         return
-    drives = [
-        [drive.name, ", ".join(drive.also), drive.title, drive.machine or ""] for drive in shipped.drives
-    ]
+    drives = [[drive.name, ", ".join(drive.also), drive.title] for drive in shipped.drives]
     machines = [[machine.name, machine.title] for machine in shipped.machines]
     lines = [
-        *aligned([["drive", "also", "title", "behind"], *drives], left=4),
+        *aligned([["drive", "also", "title"], *drives], left=3),
         "",
         *aligned([["machine", "title"], *machines], left=2),
+        "",
+        _behind(shipped.drives),
     ]
     streams.show("".join(f"{line}\n" for line in lines))
+
+
+def _behind(drives: Sequence[DriveModel]) -> str:
+    """Say which machine is in front of the drives, and name the drives that have another."""
+    usual = Counter(drive.machine for drive in drives).most_common(1)[0][0]
+    others = [f"{drive.name} is behind {drive.machine}" for drive in drives if drive.machine != usual]
+    return "; ".join([f"unless a target names a machine, drives are behind {usual}", *others])
 
 
 def _named(model: MachineModel) -> dict[str, Any]:

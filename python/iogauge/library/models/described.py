@@ -126,11 +126,9 @@ def _data(model: ModelFile) -> dict[str, Any]:
 
 
 def _lines(model: ModelFile) -> Iterator[str]:
-    from iogauge.text.grid import WIDTH, aligned, labelled
+    from iogauge.text.grid import aligned, heading, labelled
 
-    title = f"{model.what} {model.name}: {model.title}"
-    yield title
-    yield "-" * min(len(title), WIDTH)
+    yield from heading(f"{model.what} {model.name}: {model.title}")
     yield from labelled("", model.notes, indent="", width=0)
     about = {
         "also": ", ".join(model.also),

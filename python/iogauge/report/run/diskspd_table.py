@@ -143,7 +143,7 @@ def _line(name: str, cells: Sequence[str]) -> str:
 def _percentile(histogram: Histogram, q: float) -> str:
     if not histogram.count:
         return "N/A"
-    return f"{'' if supported(histogram, q) else '~ '}{_ms(histogram.quantile(q)):.3f}"
+    return f"{'' if supported(histogram, q) else '~'}{_ms(histogram.quantile(q)):.3f}"
 
 
 def _ms(value_ns: float) -> float:

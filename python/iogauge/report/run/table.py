@@ -13,6 +13,7 @@ Source: fio 3.33's normal output for the terms.
 from __future__ import annotations
 
 import errno
+import re
 
 from iogauge.report.run import fio_buckets, surroundings
 from iogauge.report.run.interval_stats import IntervalStats
@@ -20,7 +21,7 @@ from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, suppo
 from iogauge.schema import BlockSize, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
 from iogauge.stats.histogram import Histogram
 from iogauge.text import numbers
-from iogauge.text.grid import WIDTH, aligned, labelled
+from iogauge.text.grid import aligned, labelled
 
 PERCENTILES = (1, 10, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 """The percentiles of a job that names none; json+ has all of fio's default list."""
@@ -40,12 +41,12 @@ def render(record: RunRecord, stats: IntervalStats) -> str:
         notes.append(
             "a sync's response counts from the first write that it makes durable: the latency of a commit"
         )
-    if any("~ " in line for line in lines):
+    if any(re.search(r"~\d", line) for line in lines):
         notes.append(
             "~ fewer than 10 samples are expected beyond this quantile: the true value may be higher"
         )
     if notes:
-        lines += ["", *notes]
+        lines += ["", *(line for note in notes for line in labelled("", note, indent="", width=0))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -73,8 +74,8 @@ def _heading(row: Row) -> list[str]:
     ]
     if len(row.record.plan.stages) > 1:
         parts.append(f"stage {row.result.stage + 1}")
-    title = f"{row.name}: {', '.join(parts)}"
-    return [title, "-" * min(len(title), WIDTH)]
+    title = labelled("", f"{row.name}: {', '.join(parts)}", indent="", width=0)
+    return [*title, "-" * max(map(len, title))]
 
 
 def _blocks(job: Job) -> str:
@@ -106,7 +107,7 @@ def _direction(row: Row, direction: Stream, stats: IntervalStats) -> list[str]:
         parts.append(f"{numbers.bandwidth(rate_Bps)} = {numbers.bandwidth_binary(rate_Bps)}")
     total = f"{tally.ios:,} I/Os"
     parts.append(f"{total}, {numbers.size(tally.bytes)}" if tally.bytes else total)
-    lines = [f"  {direction.value:<13}{'   '.join(parts)}"]
+    lines = labelled(direction.value, "   ".join(parts))
     spread = stats.iops(stage=row.result.stage, row=row.result.row, direction=direction)
     if spread.samples > 1:
         figures = ", ".join(
@@ -181,7 +182,7 @@ def _reported(row: Row, direction: Stream) -> list[str]:
 def _quantile(histogram: Histogram, q: float) -> str:
     if not histogram.count:
         return "-"
-    mark = "" if supported(histogram, q) else "~ "
+    mark = "" if supported(histogram, q) else "~"
     return mark + _cell(histogram.quantile(q))
 
 

@@ -160,7 +160,7 @@ def _distribution(span: str, source: str) -> tuple[dict[Direction, Distribution]
             if cell == "N/A":
                 continue
             value_ns = round(
-                number(cell.removeprefix("~ "), source=source, what=f"the percentile {name}") * MS
+                number(cell.removeprefix("~").lstrip(), source=source, what=f"the percentile {name}") * MS
             )
             if name == "min":
                 column.min_ns = value_ns

@@ -77,9 +77,9 @@ def test_percentiles_and_what_their_sample_cannot_support() -> None:
     text = "\n".join(lines())
     assert "  %-ile |  Read (ms) | Write (ms) | Total (ms)\n" + "-" * 46 + "\n" in text
     assert "    min |      0.100 |      0.200 |      0.100\n" in text
-    assert "   75th |      0.100 |    ~ 0.200 |      0.200\n" in text
-    assert "3-nines |      0.400 |    ~ 0.200 |      0.400\n" in text
-    assert "4-nines |    ~ 0.400 |    ~ 0.200 |    ~ 0.400\n" in text
+    assert "   75th |      0.100 |     ~0.200 |      0.200\n" in text
+    assert "3-nines |      0.400 |     ~0.200 |      0.400\n" in text
+    assert "4-nines |     ~0.400 |     ~0.200 |     ~0.400\n" in text
     assert "    max |      0.400 |      0.200 |      0.400\n" in text
     assert "~ fewer than 10 samples" in text
 
