@@ -14,12 +14,16 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from iogauge.schema import (
+    Audit,
+    AuditFact,
     Axis,
     Ceiling,
     ClockFacts,
     DeviceStat,
     Direction,
+    DriveInterrupts,
     Exact,
+    Interrupt,
     Interval,
     Job,
     JobFile,
@@ -182,6 +186,43 @@ def machine() -> MachineFacts:
         memory_bytes=8 << 30,
         virtualised=None,
     )
+
+
+def fact(name: str, value: str | None, **fields: object) -> AuditFact:
+    """Return one setting, recorded unless ``fields`` say otherwise; without a value, unknown."""
+    defaults: dict[str, object] = {
+        "id": name,
+        "group": name.partition(".")[0],
+        "title": name.replace(".", " "),
+        "path": f"/sys/{name}",
+        "value": value,
+        "meaning": "no such file" if value is None else value,
+        "verdict": "unknown" if value is None else "recorded",
+        "wanted": "",
+        "why": "it matters",
+        "source": "a book",
+        "change": "",
+    }
+    return AuditFact.model_validate(defaults | fields)
+
+
+def audit(facts: Mapping[str, str | None], *, target: str | None = None, **fields: object) -> Audit:
+    """Return an audit of settings with these values: of the machine, or of a drive."""
+    return Audit(
+        target=target,
+        device=target and "sda",
+        at="2026-01-01T00:00:00+00:00",
+        kernel="6.1.0",
+        facts=tuple(fact(name, value, **fields) for name, value in facts.items()),
+    )
+
+
+def interrupts(
+    by_cpu: Mapping[int, int], *, allowed: Sequence[int] = (0,), **fields: object
+) -> DriveInterrupts:
+    """Return the interrupts of a drive that has one."""
+    one = Interrupt(number=41, name="nvme0q1", by_cpu=dict(by_cpu), allowed=tuple(allowed))
+    return DriveInterrupts.model_validate({"device": "sda", "node": None, "interrupts": (one,)} | fields)
 
 
 def ceiling() -> Ceiling:

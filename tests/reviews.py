@@ -12,12 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
+from iogauge.machine.judge import throttling
+from iogauge.machine.samples.drive_reader import DriveReader
+from iogauge.machine.samples.sampling import columns
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Direction, Interval, Job, JobFile, Rw, StepPlan, Tally, TargetFacts
+from iogauge.schema import Direction, DriveSamples, Interval, Job, JobFile, Rw, StepPlan, Tally, TargetFacts
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
 from iogauge.suites import SUITES
 from tests import builders
+from tests.nvme_images import laptop
 
 PRESSURES_MBps = (100, 200, 300, 400, 500, 600, 700)
 SECOND_NS = 10**9
@@ -35,7 +39,8 @@ def concluded(review: Review, place: int = 0) -> SuiteResult:
 class Drive:
     """How a made-up drive answers. ``silent`` are the seconds of each step in which it does nothing at all.
 
-    From ``throttled_from`` on, a second of each step, it answers a third of the reads.
+    From ``throttled_from`` on, a second of each step, it answers a third of the reads. If ``sampled``, it says so,
+    at 88 C, and that it is hot in the two seconds before.
     """
 
     model: str = "Flash 9000"
@@ -47,6 +52,7 @@ class Drive:
     seconds: int = 12
     silent: Collection[int] = ()
     throttled_from: int | None = None
+    sampled: bool = False
 
     @property
     def target(self) -> TargetFacts:
@@ -139,7 +145,38 @@ def _run(review: Review, step: StepPlan, drive: Drive, random: np.random.Generat
         for interval in intervals:
             writer.interval(interval)
         file = JobFile(jobs=jobs, source=step.id, options=tuple({} for _ in jobs))
-        writer.finish(builders.record(rows, jobs=file, target_facts=drive.target))
+        drives = (_samples(drive),) if drive.sampled else ()
+        said = tuple(throttling(drives))
+        record = builders.record(
+            rows, jobs=file, target_facts=drive.target, drive_samples=drives, warnings=said
+        )
+        writer.finish(record)
+
+
+def _samples(drive: Drive) -> DriveSamples:
+    """Return what the drive says: 60 C and warmer by a degree a second, hot from 85 C on; read as a real one is."""
+    throttles = drive.seconds if drive.throttled_from is None else drive.throttled_from
+    readings = []
+    for second in range(drive.seconds + 1):
+        hot_C = 86 if second > throttles - 2 else min(60 + second, 84)
+        answers = laptop(
+            temperature=273 + (88 if second > throttles else hot_C),
+            thm_temp2_total_time=max(0, second - throttles),
+        )
+        reader = DriveReader("nvme0n1", answers)
+        reader.identify()
+        readings.append(reader.read())
+    return DriveSamples(
+        device=reader.device,
+        warning_C=reader.warning_C,
+        critical_C=reader.critical_C,
+        before=readings[0],
+        after=readings[-1],
+        stage=(0,) * len(readings),
+        at_ns=tuple(second * SECOND_NS - SECOND_NS // 100 for second in range(len(readings))),
+        took_us=(90,) * len(readings),
+        columns=columns(readings),
+    )
 
 
 def _reads(taken: Histogram) -> Tally:

@@ -18,6 +18,7 @@ from iogauge.suites import (
     SUITES,
     Pace,
     SuiteRequest,
+    ladder,
     mixed,
     queue_depth,
     reader_under_writers,
@@ -64,6 +65,7 @@ def cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(type(suite), "RAMP_NS", ramp)
     for module in SEARCHING:
         monkeypatch.setattr(module, "SEARCH_RUNTIME_NS", 60 * MILLISECOND)
+    monkeypatch.setattr(ladder, "SETTLE_NS", ramp)
     monkeypatch.setitem(queue_depth.DEPTHS, "quick", (1, 8))
     monkeypatch.setitem(transfer_size.SIZES, "quick", (512, 4096))
     monkeypatch.setattr(mixed, "SHARES", (100, 50, 0))

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bench.cases import block, coverage, defaults, memory, model, null, pressure, quantiles, rates, startup
+from bench.cases import (
+    block,
+    coverage,
+    defaults,
+    memory,
+    model,
+    null,
+    pressure,
+    quantiles,
+    rates,
+    startup,
+    tracing,
+)
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -23,11 +35,12 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "quantiles": quantiles.exactness,
     "memory": memory.growth,
     "startup": startup.times,
+    "trace-latency": tracing.cost,
     "model": model.speed,
     "model-linear": model.linearity,
     "model-review": pressure.review,
     "coverage": coverage.intervals,
 }
 
-WITHOUT_FIO = frozenset({"coverage"})
+WITHOUT_FIO = frozenset({"coverage", "trace-latency"})
 """The cases that do not run fio."""

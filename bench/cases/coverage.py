@@ -20,8 +20,8 @@ from bench.cases import steadiness
 from bench.results import Finding, Row
 from bench.settings import Settings, note
 from bench.streams import CORRELATION, MEDIAN_NS, SHIFT, STREAMS, Stream, histograms, lognormal, repeats
-from iogauge.stats.comparison import ALPHA, compare
 from iogauge.stats.dependence import RESAMPLES, block_length, stationary_weights
+from iogauge.stats.differences.comparison import ALPHA, compare
 from iogauge.stats.histogram import Histogram, all_but_one
 from iogauge.stats.quantiles import TAIL, Sample
 from iogauge.stats.repeats import repeated

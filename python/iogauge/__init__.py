@@ -1,8 +1,8 @@
 """iogauge measures how a storage drive responds under load, and says how sure it is.
 
 ``run`` runs fio's jobs once. ``plan`` and ``review`` take drives through published procedures, and save every step;
-``open_review``, ``list_reviews``, ``compare`` and ``write_report`` read what was saved. ``models`` lists modelled
-drives: a target such as ``model:p4800x`` needs no hardware.
+``open_review``, ``list_reviews``, ``judge``, ``compare`` and ``write_report`` read what was saved. ``models`` lists
+modelled drives: a target such as ``model:p4800x`` needs no hardware.
 
 >>> import iogauge
 >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
@@ -26,7 +26,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UnknownNameError, UsageError
-    from iogauge.library.audit import AuditResult, audit
+    from iogauge.library.audit import AuditResult, audit, windows_audit_script
     from iogauge.library.drive.info import DriveInfo, drive_info
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.follow import Following, follow
@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from iogauge.library.options import ReviewOptions
     from iogauge.library.plan import Plan, plan
     from iogauge.library.progress import Progress
+    from iogauge.library.quick import quick
     from iogauge.library.reading.chart import Chart
     from iogauge.library.reading.compare import Comparison, compare
     from iogauge.library.reading.imported import import_results
+    from iogauge.library.reading.judge import Verdicts, judge
     from iogauge.library.reading.published import Published, published
     from iogauge.library.reading.questions import export_tables, query
     from iogauge.library.reading.report import write_report
@@ -53,21 +55,29 @@ if TYPE_CHECKING:
     from iogauge.library.running.result import DirectionResult, JobResult, Latency, RunResult
     from iogauge.library.running.run import run
     from iogauge.library.suites import Suites, SuiteSummary, list_suites
+    from iogauge.library.tuning import apply_tuning, tune, tuning_status, undo_tuning
+    from iogauge.library.tunings.ladder import ladder
+    from iogauge.machine.tuning.session import Tuning
+    from iogauge.machine.tuning.status import TuningStatus
+    from iogauge.report.conditions.results import CheckResult
     from iogauge.results.position import Position
     from iogauge.results.run import Run
     from iogauge.results.suite_result import SuiteResult
     from iogauge.stats.figure import Figure
+    from iogauge.verdicts.fitness import Fitness
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AuditResult",
     "Chart",
+    "CheckResult",
     "Comparison",
     "ConditionError",
     "DirectionResult",
     "DriveInfo",
     "Figure",
+    "Fitness",
     "FittedModel",
     "Following",
     "Interrupted",
@@ -94,9 +104,13 @@ __all__ = [
     "SuiteResult",
     "SuiteSummary",
     "Suites",
+    "Tuning",
+    "TuningStatus",
     "UnknownNameError",
     "UsageError",
+    "Verdicts",
     "__version__",
+    "apply_tuning",
     "audit",
     "compare",
     "compare_models",
@@ -106,6 +120,8 @@ __all__ = [
     "fit_twin",
     "follow",
     "import_results",
+    "judge",
+    "ladder",
     "list_reviews",
     "list_suites",
     "model",
@@ -116,21 +132,28 @@ __all__ = [
     "plan",
     "published",
     "query",
+    "quick",
     "recover",
     "review",
     "run",
     "serve_model",
+    "tune",
+    "tuning_status",
+    "undo_tuning",
+    "windows_audit_script",
     "write_report",
 ]
 
 _MODULES = {
     "AuditResult": "library.audit",
     "Chart": "library.reading.chart",
+    "CheckResult": "report.conditions.results",
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
     "DirectionResult": "library.running.result",
     "DriveInfo": "library.drive.info",
     "Figure": "stats.figure",
+    "Fitness": "verdicts.fitness",
     "FittedModel": "library.models.fitted",
     "Following": "library.follow",
     "Interrupted": "library.errors",
@@ -157,8 +180,12 @@ _MODULES = {
     "SuiteResult": "results.suite_result",
     "SuiteSummary": "library.suites",
     "Suites": "library.suites",
+    "Tuning": "machine.tuning.session",
+    "TuningStatus": "machine.tuning.status",
     "UnknownNameError": "errors",
     "UsageError": "errors",
+    "Verdicts": "library.reading.judge",
+    "apply_tuning": "library.tuning",
     "audit": "library.audit",
     "compare": "library.reading.compare",
     "compare_models": "library.models.compared",
@@ -168,6 +195,8 @@ _MODULES = {
     "fit_twin": "library.models.fitted",
     "follow": "library.follow",
     "import_results": "library.reading.imported",
+    "judge": "library.reading.judge",
+    "ladder": "library.tunings.ladder",
     "list_reviews": "library.reading.reviews",
     "list_suites": "library.suites",
     "model": "library.models.described",
@@ -178,10 +207,15 @@ _MODULES = {
     "plan": "library.plan",
     "published": "library.reading.published",
     "query": "library.reading.questions",
+    "quick": "library.quick",
     "recover": "library.running.recover",
     "review": "library.review",
     "run": "library.running.run",
     "serve_model": "library.models.served",
+    "tune": "library.tuning",
+    "tuning_status": "library.tuning",
+    "undo_tuning": "library.tuning",
+    "windows_audit_script": "library.audit",
     "write_report": "library.reading.report",
 }
 """Where each name is found."""

@@ -14,9 +14,9 @@ class IogaugeError(Exception):
         super().__init__(message)
         self.hint = hint
 
-    def render(self) -> str:
+    def render(self, *, kind: str = "error") -> str:
         """Return the text for stderr: an ``error:`` line and, if there is a hint, a ``hint:`` line."""
-        lines = [f"error: {self}"]
+        lines = [f"{kind}: {self}"]
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)

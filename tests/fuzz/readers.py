@@ -18,8 +18,10 @@ from pathlib import Path
 from iogauge import catalog, workload
 from iogauge.errors import IogaugeError
 from iogauge.execution.modelled import check_model
+from iogauge.machine.audit.windows import import_audit
 from iogauge.reviews.imported_run import run_record
 from iogauge.schema import SCHEMA_VERSION, Direction, Interval, JobFile, Manifest, RunRecord, SuitePlan
+from iogauge.schema.audit import Audit
 from iogauge.stats.histogram import decode
 from iogauge.store import Review
 from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
@@ -164,6 +166,17 @@ def _manifest(data: bytes) -> None:
     assert load_manifest(path) == manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
 
 
+def _windows_audit(data: bytes) -> None:
+    path = scratch() / "audit.json"
+    path.write_bytes(data)
+    audit = import_audit(path)
+    assert Audit.model_validate_json(audit.model_dump_json()) == audit
+    for fact in audit.facts:
+        assert fact.meaning
+        assert fact.meaning.isprintable()
+        assert fact.value or fact.verdict not in ("pass", "differs", "recorded")
+
+
 @cache
 def _saved_step() -> tuple[Path, str, dict[str, bytes], tuple[RunRecord, list[Interval]]]:
     folder = scratch() / "review"
@@ -240,6 +253,12 @@ READERS: dict[str, Reader] = {
     "diskspd-xml": Reader(_foreign("diskspd.xml"), tuple(sorted(IMPORTS.glob("*.xml")))),
     "diskspd-text": Reader(
         _foreign("diskspd.txt"), tuple(sorted(IMPORTS.glob("*.txt"))), longest_bytes=6 << 10
+    ),
+    "windows-audit": Reader(
+        _windows_audit,
+        tuple(sorted((ROOT / "tests/fast/machine/audit/windows").glob("*.json"))),
+        ('"values": ', '"missing": ', '"problem": ', '"0x00000001"', "null", "-1", "\\ud800", "\\u0000"),
+        longest_bytes=12 << 10,
     ),
     "model": Reader(
         _model,

@@ -117,7 +117,14 @@ def test_nothing_can_be_written_on_a_read_only_file_system(
 
 def test_reading_there_is_no_trouble(read_only: Path) -> None:
     done = iogauge(
-        read_only, "run", "--no-ceiling", "--name=x", "--filename=drive.bin", "--rw=read", "--number_ios=9"
+        read_only,
+        "run",
+        "-v",
+        "--no-ceiling",
+        "--name=x",
+        "--filename=drive.bin",
+        "--rw=read",
+        "--number_ios=9",
     )
     assert done.returncode == 0
     assert "9 I/Os" in done.stdout

@@ -15,9 +15,11 @@ import pytest
 
 from iogauge.execution import execute, measure_ceiling
 from iogauge.machine.judge import kernel_version
+from iogauge.machine.samples.drive_reader import DriveReader
 from iogauge.schema import Ceiling, Code, Notice, RunRecord
 from iogauge.target import open_target
 from iogauge.workload import from_arguments
+from tests.nvme_images import laptop
 
 MIB = 1 << 20
 IOS = 1009
@@ -187,6 +189,22 @@ def test_somebody_else_has_the_file_open(ours: Path) -> None:
 def test_polling_that_does_not_poll(ours: Path, direct: str) -> None:
     (one,) = warned(reading(ours, "--ioengine=pvsync2", "--hipri", direct), Code.NO_POLLING)
     assert "io_uring" in one.hint
+
+
+@pytest.mark.parametrize("throttles", [True, False])
+def test_the_drive_is_too_hot(ours: Path, throttles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # No machine for tests has a drive that throttles: this one's answers are made up, from the second reading on.
+    drive = laptop(temperature=350)
+    before, after = drive.logs[2], laptop(temperature=359, thm_temp2_total_time=3 * throttles).logs[2]
+    answers = iter([before])
+    monkeypatch.setattr(drive, "log_page", lambda *_: next(answers, after))
+    monkeypatch.setattr("iogauge.machine.watch.readers_of", lambda *_: [DriveReader("nvme0n1", drive)])
+    (one,) = warned(reading(ours), Code.THERMAL_THROTTLING)
+    assert one.message.startswith(
+        f"nvme0n1: the drive {'throttled for' if throttles else 'was hot (from 85 C on)'}"
+    )
+    assert "at up to 86 C" in one.message
+    assert "cool it" in one.hint
 
 
 def test_no_trap_no_warning(ours: Path, direct: str) -> None:

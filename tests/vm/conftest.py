@@ -17,6 +17,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
-    """Return a guest with two empty NVMe drives, A1 and B2."""
-    with Guest(tmp_path_factory.mktemp("guest"), [Drive("A1"), Drive("B2")]) as guest:
+    """Return a guest with two empty NVMe drives, A1 and B2.
+
+    The controller of QEMU 7.2 sometimes loses a request under load. Linux resets it after this timeout, usually 30 s.
+    """
+    drives = [Drive("A1"), Drive("B2")]
+    with Guest(tmp_path_factory.mktemp("guest"), drives, kernel_options="nvme_core.io_timeout=5") as guest:
         yield guest

@@ -39,6 +39,8 @@ rm -rf "$work"/root/boot/*
     --target "$work/root/opt/iogauge" --requirements "$work/requirements.txt"
 "$uv" pip install --quiet --no-deps --python-version "$python" --python-platform x86_64-manylinux_2_40 \
     --target "$work/root/opt/iogauge" "$work"/wheel/*.whl
+# Compiled here, since each guest would compile all of it at its first command, twenty times slower.
+chroot "$work/root" python3 -m compileall -q -j 2 /opt/iogauge
 cp "$here/init" "$here/agent.py" "$work/root/"
 chmod +x "$work/root/init"
 

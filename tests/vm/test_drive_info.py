@@ -113,7 +113,22 @@ def test_a_critical_warning_comes_first(guest: Guest) -> None:
     assert text.startswith("Problem: the media are read-only. QEMU NVMe Ctrl, ")
 
 
-def test_a_sata_drive_needs_no_root(guest: Guest) -> None:
+def test_a_sata_drive_answers(guest: Guest) -> None:
+    """QEMU's drive has SMART with its thresholds, and no statistics."""
+    text = guest.iogauge("drive-info /dev/sda").ok()
+    assert "QEMU SATA, 67.11 MB, firmware " in text
+    assert ": healthy" in text
+    assert "Not read" not in text
+    answers = info(guest, "/dev/sda")["ata"]["answers"]
+    assert answers["power_mode"] == "active or idle"
+    assert answers["healthy"] is True
+    assert answers["identity"]["serial"] == "S1"
+    assert answers["statistics"] is None
+    assert {attribute["id"] for attribute in answers["attributes"]} >= {1, 3, 4, 5, 9, 12, 190}
+    assert all(attribute["threshold"] is not None for attribute in answers["attributes"])
+
+
+def test_the_identity_of_a_sata_drive_needs_no_root(guest: Guest) -> None:
     ran: Ran = guest.run(f"{AS_NOBODY} iogauge drive-info /dev/sda --json")
     data = json.loads(ran.ok())
     assert data["ata"]["link_policy"] == "max_performance"
@@ -121,6 +136,8 @@ def test_a_sata_drive_needs_no_root(guest: Guest) -> None:
     assert data["ata"]["identity"]["model"] == "QEMU SATA"
     assert data["ata"]["identity"]["write_cache"] is True
     assert data["ata"]["identity"]["rotation_rpm"] == 0
+    assert data["ata"]["answers"] is None
+    assert {item["hint"] for item in data["unread"]} == {"run as root"}
     assert data["nvme"] is None
 
 

@@ -15,7 +15,7 @@ SHORT = "--bs=4k --direct=1 --runtime=2 --time_based --no-ceiling --output-forma
 def drive(guest: Guest, serial: str) -> str:
     """Return the path of the namespace of a drive."""
     lines = guest.sh("lsblk --nodeps --noheadings --output PATH,SERIAL").splitlines()
-    return next(path for path, its_serial in map(str.split, lines) if its_serial == serial)
+    return next(path for path, *its_serial in map(str.split, lines) if its_serial == [serial])
 
 
 @pytest.mark.parametrize("engine", ["io_uring --iodepth=4", "libaio --iodepth=4", "pvsync2", "psync"])
@@ -79,7 +79,7 @@ def test_an_injected_error_is_counted(tmp_path: Path) -> None:
     with Guest(tmp_path, [failing]) as guest:
         path = drive(guest, "E1")
         ran = guest.iogauge(
-            f"run --name=x --filename={path} --rw=read --size=4m --bs=4k --direct=1 --no-ceiling"
+            f"run -v --name=x --filename={path} --rw=read --size=4m --bs=4k --direct=1 --no-ceiling"
         )
         assert ran.status == 1
         # The drive reports a media error, which Linux gives to programs as ENODATA.

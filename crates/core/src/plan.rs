@@ -173,6 +173,19 @@ impl PatternPlan {
     }
 }
 
+/// How NVMe commands reach the namespace behind a block device: fio's io_uring_cmd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct NamespacePlan {
+    /// A descriptor of its character device (`/dev/ng0n1`).
+    pub fd: i32,
+    /// Its identifier in commands.
+    pub nsid: u32,
+    /// Bytes of a logical block, positive.
+    pub block_bytes: u32,
+    /// The most that one command may move, positive.
+    pub largest_bytes: u32,
+}
+
 /// One opened file or device.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct FilePlan {
@@ -188,6 +201,8 @@ pub struct FilePlan {
     pub region_offset_bytes: u64,
     /// Length of that region, positive.
     pub region_bytes: u64,
+    /// How io_uring_cmd reaches it; absent under the other engines.
+    pub namespace: Option<NamespacePlan>,
 }
 
 /// When requests of one direction are due; all zero: no schedule.
@@ -233,6 +248,8 @@ pub struct BufferPlan {
 pub enum EngineKind {
     #[serde(rename = "io_uring")]
     IoUring,
+    #[serde(rename = "io_uring_cmd")]
+    IoUringCmd,
     Libaio,
     Pvsync2,
     Psync,
@@ -352,7 +369,7 @@ impl WorkerPlan {
     pub const fn stamps_issue(&self) -> bool {
         match self.engine.kind {
             EngineKind::Psync | EngineKind::Pvsync2 => false,
-            EngineKind::IoUring => !self.engine.sqthread_poll,
+            EngineKind::IoUring | EngineKind::IoUringCmd => !self.engine.sqthread_poll,
             // As in fio, which treats a null engine without a queue as a synchronous one.
             EngineKind::Null => self.iodepth > 1,
             EngineKind::Libaio => true,

@@ -126,6 +126,7 @@ pub fn file(blocks: u64) -> FilePlan {
         is_block_device: false,
         region_offset_bytes: 0,
         region_bytes: blocks * BLOCK,
+        namespace: None,
     }
 }
 

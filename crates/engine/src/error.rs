@@ -30,9 +30,9 @@ pub enum Error {
         /// The file.
         path: String,
     },
-    /// Direct I/O at this size or offset would fail.
+    /// I/O of this size or at this offset would fail.
     #[error(
-        "{path}: {what} of {value_bytes} bytes is not a multiple of {align_bytes}, as direct I/O needs here"
+        "{path}: {what} of {value_bytes} bytes is not a multiple of {align_bytes}, as {by} needs here"
     )]
     Misaligned {
         /// The file.
@@ -43,10 +43,38 @@ pub enum Error {
         value_bytes: u64,
         /// What it must be a multiple of.
         align_bytes: u64,
+        /// What needs it.
+        by: Needs,
     },
     /// The kernel was built without io_uring, or is too old.
     #[error("this kernel has no io_uring")]
     UringMissing,
+    /// The kernel is older than what the job uses.
+    #[error("this kernel has no {what}: it needs Linux {linux}")]
+    TooOld {
+        /// The engine or option.
+        what: &'static str,
+        /// The first release that has it.
+        linux: &'static str,
+    },
+    /// The target is no NVMe namespace.
+    #[error("{path}: io_uring_cmd sends NVMe commands, and this is no NVMe namespace")]
+    NoNamespace {
+        /// The target.
+        path: String,
+    },
+    /// One command cannot move as much.
+    #[error(
+        "{path}: a block size of {value_bytes} bytes is more than one NVMe command moves here ({limit_bytes})"
+    )]
+    TooLarge {
+        /// The target.
+        path: String,
+        /// The largest block of the job.
+        value_bytes: u64,
+        /// The drive's and the driver's limit.
+        limit_bytes: u64,
+    },
     /// io_uring exists but may not be used.
     #[error("io_uring is not allowed here: {reason}")]
     UringDisabled {
@@ -147,6 +175,24 @@ pub enum Error {
     },
 }
 
+/// What needs aligned sizes and offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Direct I/O, which a job can do without.
+    DirectIo,
+    /// An NVMe command, which counts blocks.
+    NvmeCommand,
+}
+
+impl std::fmt::Display for Needs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Needs::DirectIo => "direct I/O",
+            Needs::NvmeCommand => "an NVMe command",
+        })
+    }
+}
+
 impl Error {
     /// Returns the remedy.
     ///
@@ -166,10 +212,18 @@ impl Error {
                 "use direct=0 (the page cache is then measured too), or a file on ext4, xfs or a block device".into()
             }
             Error::ReadOnly { .. } => "use rw=read or rw=randread, or a target that may be written".into(),
-            Error::Misaligned { what, align_bytes, .. } => {
-                format!("make the {what} a multiple of {align_bytes}, or use direct=0")
+            Error::Misaligned { what, align_bytes, by, .. } => {
+                let instead = if *by == Needs::DirectIo { ", or use direct=0" } else { "" };
+                format!("make the {what} a multiple of {align_bytes}{instead}")
             }
             Error::UringMissing => "use ioengine=libaio, or Linux 5.6 or later with CONFIG_IO_URING".into(),
+            Error::TooOld { linux, .. } => {
+                format!("use Linux {linux} or later, or ioengine=io_uring on the block device")
+            }
+            Error::NoNamespace { .. } => "use ioengine=io_uring, or a namespace (/dev/ng0n1, /dev/nvme0n1)".into(),
+            Error::TooLarge { limit_bytes, .. } => {
+                format!("use a bs of at most {limit_bytes}, or ioengine=io_uring, for which the kernel splits requests")
+            }
             Error::UringDisabled { remedy, .. } => remedy.clone(),
             Error::UringSetup { cause, .. } => match cause.raw_os_error() {
                 Some(libc::ENOMEM) => "raise the limit on locked memory (ulimit -l), or lower iodepth".into(),

@@ -13,5 +13,5 @@ mod wait;
 
 pub use clock::{Clock, ClockFacts};
 pub use engines::{Engine, UseEngine, open, probe};
-pub use error::Error;
+pub use error::{Error, Needs};
 pub use wait::{Waiter, sleep_slack};

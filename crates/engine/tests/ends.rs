@@ -28,6 +28,7 @@ fn endless(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
 fn beyond_the_end(scratch: &common::Scratch) -> WorkerPlan {
     let file = FilePlan {
         region_bytes: 2 * 4096 * outcome::BLOCKS,
+        namespace: None,
         ..scratch.plan()
     };
     WorkerPlan {

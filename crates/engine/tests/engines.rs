@@ -194,6 +194,7 @@ fn a_request_that_never_returns_does_not_hold_the_thread() {
         is_block_device: false,
         region_offset_bytes: 0,
         region_bytes: BLOCK as u64,
+        namespace: None,
     };
     for spin in [false, true] {
         let mut plan = plan(EngineKind::IoUring, Rw::Read, vec![file.clone()]);

@@ -68,6 +68,7 @@ fn with_a_request_that_never_returns() {
         is_block_device: false,
         region_offset_bytes: 0,
         region_bytes: 4096,
+        namespace: None,
     };
     for spin in [false, true] {
         let mut plan = plan(EngineKind::IoUring, Rw::Read, vec![file.clone()]);

@@ -8,7 +8,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use iogauge_core::plan::{EngineKind, LogOverflow, WorkerPlan};
+use common::namespace::Device;
+use iogauge_core::plan::{EngineKind, LogOverflow, Rw, WorkerPlan};
 use iogauge_core::time::MILLISECOND;
 use outcome::{engines, file, iops, ios, run_plan, steered, worker};
 
@@ -107,6 +108,18 @@ fn on_every_engine() {
         let allocations = allocations_during(worker(kind, &scratch), LogOverflow::Wait, requests);
         assert_eq!(allocations, 0, "{kind:?}");
     }
+}
+
+#[test]
+#[ignore = "needs root, and in IOGAUGE_TEST_NAMESPACE the character device of IOGAUGE_TEST_DEVICE"]
+fn on_a_namespace() {
+    let device = Device::namespace();
+    let mut plan = worker(EngineKind::IoUringCmd, &file());
+    plan.files = vec![device.plan.clone()];
+    plan.pattern.rw = Rw::Trimwrite;
+    plan.pattern.fsync_every = 97;
+    let allocations = allocations_during(plan, LogOverflow::Wait, 10_007);
+    assert_eq!(allocations, 0);
 }
 
 #[test]

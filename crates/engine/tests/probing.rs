@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Scenario, Scratch, plan, play};
-use iogauge_core::plan::{EngineKind, Rw, WorkerPlan};
+use common::{Scenario, Scratch, do_all, plan, play, request};
+use iogauge_core::plan::{EngineKind, NamespacePlan, Rw, WorkerPlan};
+use iogauge_core::{Errno, Kind};
 use iogauge_engine::{Engine, Error, probe};
 
 struct Nothing;
@@ -74,6 +75,91 @@ fn misaligned_direct_io_is_named() {
     // The other direction's sizes do not matter.
     direct.pattern.sizes.write.minimum_bytes = 100;
     probe::check(&direct).unwrap();
+}
+
+/// A file stands for a namespace: the probe sends no command.
+#[test]
+fn commands_move_whole_blocks_within_the_drives_limit() {
+    let scratch = Scratch::new(&[0; 8192]);
+    let mut file = scratch.plan();
+    let kind = EngineKind::IoUringCmd;
+    let error = probe::check(&plan(kind, Rw::Randread, vec![file.clone()])).unwrap_err();
+    assert!(matches!(error, Error::NoNamespace { .. }));
+    assert!(error.hint().unwrap().contains("ioengine=io_uring"));
+    file.namespace = Some(NamespacePlan {
+        fd: file.fd,
+        nsid: 1,
+        block_bytes: 4096,
+        largest_bytes: 16384,
+    });
+    let error_of = |rw, change: &dyn Fn(&mut WorkerPlan)| {
+        let mut plan = plan(kind, rw, vec![file.clone()]);
+        plan.engine.direct = true;
+        change(&mut plan);
+        probe::check(&plan).err()
+    };
+    let largest = |bytes| {
+        move |plan: &mut WorkerPlan| {
+            for sizes in [&mut plan.pattern.sizes.read, &mut plan.pattern.sizes.trim] {
+                sizes.maximum_bytes = bytes;
+            }
+        }
+    };
+    let fine = error_of(Rw::Randread, &largest(16384));
+    assert!(matches!(
+        fine,
+        None | Some(Error::TooOld { .. } | Error::UringMissing | Error::UringDisabled { .. })
+    ));
+    let error = error_of(Rw::Randread, &largest(20480)).unwrap();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("at most 16384"), "{error}");
+    for rw in [Rw::Randread, Rw::Randtrim] {
+        let error = error_of(rw, &|plan| {
+            for sizes in [&mut plan.pattern.sizes.read, &mut plan.pattern.sizes.trim] {
+                sizes.minimum_bytes = 512;
+            }
+        })
+        .unwrap();
+        assert!(
+            error
+                .to_string()
+                .contains("not a multiple of 4096, as an NVMe command needs"),
+            "{error}"
+        );
+        assert!(!error.hint().unwrap().contains("direct=0"));
+    }
+    // A trim moves no data, so its size has no such limit.
+    let trims = error_of(Rw::Randtrim, &largest(20480));
+    assert!(!matches!(trims, Some(Error::TooLarge { .. })));
+}
+
+/// A regular file takes no commands: each request fails with its errno, and the engine goes on.
+#[test]
+fn a_file_that_takes_no_commands_refuses_each_request() {
+    struct Refused;
+    impl Scenario for Refused {
+        fn play<E: Engine>(&mut self, engine: &mut E) {
+            let requests = [
+                request(0, Kind::Read, 0, 4096),
+                request(1, Kind::Sync, 0, 0),
+            ];
+            for completion in do_all(engine, &requests) {
+                assert_eq!(completion.result, Err(Errno(libc::EOPNOTSUPP)));
+            }
+        }
+    }
+    let scratch = Scratch::new(&[0; 8192]);
+    let mut file = scratch.plan();
+    file.namespace = Some(NamespacePlan {
+        fd: file.fd,
+        nsid: 1,
+        block_bytes: 512,
+        largest_bytes: 4096,
+    });
+    let plan = plan(EngineKind::IoUringCmd, Rw::Randread, vec![file]);
+    if probe::check(&plan).is_ok() {
+        play(&plan, &mut Refused).unwrap();
+    }
 }
 
 #[test]

@@ -80,7 +80,10 @@ impl Costs {
         let polls = machine.polls || plan.engine.hipri;
         let engine = match plan.engine.kind {
             EngineKind::Pvsync2 | EngineKind::Psync => machine.sync,
-            EngineKind::IoUring | EngineKind::Libaio | EngineKind::Null => machine.queued,
+            EngineKind::IoUring
+            | EngineKind::IoUringCmd
+            | EngineKind::Libaio
+            | EngineKind::Null => machine.queued,
         };
         Self {
             // Under SQPOLL, a kernel thread submits, and no call is made.

@@ -154,7 +154,7 @@ def _path(reference: str, what: What | None = None) -> Path:
     """Return the path of a model's file."""
     if is_path(reference):
         return Path(reference)
-    names = {path.stem: path for path in sorted(_HERE.glob("*s/*.toml"))}
+    names = {path.stem: path for of in ("drives", "machines") for path in sorted((_HERE / of).glob("*.toml"))}
     if reference in names:
         return names[reference]
     names |= {other: path for path in names.values() for other in read(path).also}

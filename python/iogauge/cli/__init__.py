@@ -1,8 +1,8 @@
 """The command line. Only this package prints.
 
 Results go to stdout; progress, warnings and errors go to stderr. Exit statuses are in ``terminal/status.py``. Each
-command has a file of its name, which ``terminal/commands.py`` imports. Nothing else is imported before the process can
-be interrupted.
+command has a file of its name, here or in the folder that ``FOLDERS`` says, which ``terminal/commands.py`` imports.
+Nothing else is imported before the process can be interrupted.
 """
 
 from __future__ import annotations
@@ -13,21 +13,28 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
+    "quick": "Measure a drive or file for a minute: eight rows, as CrystalDiskMark shows.",
     "review": "Run published procedures on a target; can be resumed.",
+    "ladder": "Measure what each tuning of the machine is worth.",
     "report": "Write one self-contained HTML report of reviews.",
     "list": "List saved reviews.",
     "show": "Show the findings of a saved review, or one step.",
     "compare": "Compare reviews, and say what differs.",
+    "judge": "Say whether drives are good enough for a use.",
     "query": "Ask saved reviews questions in SQL.",
     "export": "Write the figures of reviews as CSV or Parquet.",
     "recover": "Write the logs of a run that was killed or interrupted.",
     "import": "Save results of fio or DiskSpd as a review.",
     "plan": "Show what a review would do, and how long it takes.",
     "audit": "Show the settings of this machine that differ from what low latency wants.",
+    "tune": "Tune this machine for low latency while a command runs, and put everything back.",
     "drive-info": "Show what a drive says of itself: health, power states, features.",
     "model": "Drive and machine models: list, show, fit, serve, make your own.",
     "options": "List the job options that are supported.",
 }
+
+FOLDERS = {"audit": "machine", "drive-info": "machine", "ladder": "machine", "tune": "machine"}
+"""The folders of the commands that are not in this one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,12 +3,12 @@
 Compare saved reviews step by step, and print what differs, by how much, and how sure that is.
 
 REVIEW is the directory of a saved review, or 'published'. The first review is A; every other is compared with it. If
-one review has several targets, they are compared with its first. 'published' is a built-in review: it sets every
-measured drive beside the published figures of the same loads, the nearest first. 'published:p4800x' takes only the
-drives that are named.
+one review has several targets, they are compared with its first. --baseline names another A: a review, a target, or
+part of a drive's name. 'published' is a built-in review: it sets every measured drive beside the published figures of
+the same loads, the nearest first. 'published:p4800x' takes only the drives that are named.
 
-Findings come first. Then a table for each suite has the main figure of each step where it differs; --all shows every
-figure.
+The greatest difference comes first, then a row for each finding, on one screen. --verbose prints every finding, and a
+table for each suite with the main figure of each step where it differs; --all shows every figure.
 
 Ratios are B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) differences
 are tested, all of a suite as one family. A second family of tests shows that a figure is alike: within the margin at
@@ -21,9 +21,16 @@ between two of its steps, and marked.
 
 --format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 
+--fail-if 'worse by > 5%' is for regressions: the exit status is 3 if a main figure of B is that much worse than A's,
+and 1 if that cannot be decided. 'mixed[70 %].p99 worse by > 10%' is about one figure.
+
     iogauge compare optane flash
 
     iogauge compare saved published
+
+    iogauge compare before after --fail-if 'worse by > 5%' --check-results checks.xml
+
+    iogauge compare three-targets --baseline model:p3700
 """
 
 from __future__ import annotations
@@ -31,13 +38,19 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.report_progress import ReportProgress
-from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal import checks, process, status, streams
+from iogauge.cli.terminal.judge_by import JudgeBy
+from iogauge.cli.terminal.report_progress import ReportProgress
+from iogauge.cli.terminal.shared_options import Verbose
+
+if TYPE_CHECKING:
+    from iogauge.library.reading.compare import Comparison
+    from iogauge.report.run.fail_if import Violation
+    from iogauge.store.outputs import Output
 
 
 class Format(StrEnum):
@@ -59,6 +72,14 @@ def compare(
     margin: Annotated[
         str, typer.Option("--margin", metavar="PERCENT", help="Treat smaller differences as none.")
     ] = "5%",
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="Compare with this review, target or drive.  [default: the first]",
+        ),
+    ] = None,
     format_: Annotated[
         Format | None,
         typer.Option(
@@ -70,18 +91,25 @@ def compare(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to stdout.")
     ] = None,
     judge_by: JudgeBy = None,
+    fail_if: checks.FailIf = None,
+    check_files: checks.Checks = None,
+    check_results: checks.CheckResults = None,
     every: Annotated[
         bool, typer.Option("--all", help="Show every figure, also those that do not differ.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
+    from iogauge.library.conditions import parsed_of_comparison
     from iogauge.library.reading import compare as library
     from iogauge.library.reading import report
     from iogauge.library.reading.judge_by import absolute
     from iogauge.store.outputs import Existing
 
     process.begin()
+    names = checks.names(fail_if, check_files)
+    conditions = parsed_of_comparison([*names])
     layout = Format.TEXT if as_json and format_ is None else _layout(output, format_)
     if layout is Format.HTML and as_json:
         raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
@@ -91,6 +119,12 @@ def compare(
     claimed = (
         report.output_claims(reviews, say=streams.say).file(written, existing=existing) if written else None
     )
+    results = checks.outputs(check_results, names, lambda: report.output_claims(reviews, say=streams.say))
+    comparison = None
+    violations: list[Violation] = []
+    if names or layout is not Format.HTML:
+        comparison = library.compare(*reviews, suites=suite or (), margin=share, baseline=baseline)
+        violations = comparison.violations(conditions)
     if layout is Format.HTML and claimed:
         with ReportProgress() as progress:
             library.write_comparison(
@@ -98,23 +132,44 @@ def compare(
                 claimed,
                 suites=suite or (),
                 margin=share,
+                baseline=baseline,
                 judge_by=absolute(judge_by or ()),
                 on_progress=progress,
             )
         streams.show(f"{claimed.path}\n")
-        return
-    comparison = library.compare(*reviews, suites=suite or (), margin=share)
+    elif comparison:
+        _print(comparison, layout, claimed, every=every, verbose=verbose, as_json=as_json)
+    for violation in violations:
+        checks.say(violation)
+    checks.write(results, names, violations, suite=" ".join(reviews))
+    checks.conclude(violations)
+
+
+def _print(
+    comparison: Comparison,
+    layout: Format,
+    claimed: Output | None,
+    *,
+    every: bool,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Print a comparison, or write it into the claimed file."""
+    from iogauge.cli.brief.comparison import comparison_text
+
     if as_json:
         text = json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n"
     elif layout is Format.MARKDOWN:
         text = comparison.to_markdown(every=every)
-    else:
+    elif verbose or every or claimed is not None:
         text = comparison.to_text(every=every)
+    else:
+        text = comparison_text(comparison.differences, columns=streams.columns())
     if claimed is None:
         streams.show(text)
     else:
         claimed.write(text.encode())
-        streams.show(f"{output}\n")
+        streams.show(f"{claimed.path}\n")
 
 
 def _layout(output: Path | None, format_: Format | None) -> Format:

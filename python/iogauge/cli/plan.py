@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli.review_options import ReviewOptions, with_review_options
 from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal.review_options import ReviewOptions, with_review_options
 
 if TYPE_CHECKING:
     from iogauge.library.plan import Plan
@@ -65,7 +65,7 @@ def plan(
     process.begin()
     if (program is None) != (output is None):
         raise status.UsageError("--as and --output belong together", hint="--as fio --output jobs")
-    if not options.targets and not options.suites:
+    if not options.targets and not options.suites and not options.use:
         if program is not None:
             raise status.UsageError("name the TARGET of the steps", hint="iogauge plan TARGET --as fio ...")
         _suites(as_json=as_json)

@@ -29,9 +29,9 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.report_progress import ReportProgress
 from iogauge.cli.terminal import process, streams
+from iogauge.cli.terminal.judge_by import JudgeBy
+from iogauge.cli.terminal.report_progress import ReportProgress
 
 
 class Format(StrEnum):

@@ -4,86 +4,93 @@ Run published procedures on each TARGET in turn, save the results, and print the
 file or model:NAME. A file that does not exist is created and filled with random data. model:NAME is a drive model: it
 needs no hardware and takes little time ('iogauge model list' lists the models).
 
-Without --suite, the default set of suites runs. Your own suite is a Python file (--suite) or a TOML file with steps
-(--plan). The review saves the name of a Python file; judging the review runs that file again.
+Without --suite, the default set of suites runs. --for PROFILE runs only the steps that a use needs, such as wal, and
+says whether the target is good enough for it ('iogauge judge --help' names the profiles). Your own suite is a Python
+file (--suite) or a TOML file with steps (--plan). The review saves the name of a Python file; judging the review runs
+that file again.
 
 --pace quick takes seconds a step, and scales some steps to the rate that a short search finds the target to sustain.
 --pace full is each procedure as published. --repeats runs the whole review several times, each time in another order;
 this shows how much a figure differs from run to run.
 
 The review is a directory. Complete steps are kept if the review is interrupted, crashes or fills the disk; --resume
-DIRECTORY continues with the same plan and seeds.
+DIRECTORY continues with the same plan and seeds. What is printed fits on a screen; --verbose prints every table,
+finding, note and warning.
 
-Each --fail-if condition, for instance 'read.p99.9 > 1ms', is checked on every step. The exit status is 3 if a
-condition holds on any step, and 1 if it cannot be judged.
+Each --fail-if condition is checked on every step ('read.p99.9 > 1ms') or on a row of a suite's table
+('commit-latency[1 log].p99 > 5ms'). The exit status is 3 if a condition holds anywhere, and 1 if it cannot be judged.
 
     iogauge review /dev/nvme0n1 --suite mixed --destroy SERIAL
 
-    iogauge review model:p4800x
+    iogauge review model:p4800x --fail-if 'mixed[70 %].p99 > 1ms' --check-results checks.xml
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli.review_options import ReviewOptions, with_review_options
-from iogauge.cli.terminal import confirm, process, status, streams
+from iogauge.cli.terminal import checks, confirm, process, streams
+from iogauge.cli.terminal.review_options import ReviewOptions, with_review_options
+from iogauge.cli.terminal.shared_options import Destroy, NewDirectory, TraceLatency, Verbose
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
     from iogauge.cli.terminal.progress import Progress
-    from iogauge.report.run.fail_if import Condition
+    from iogauge.library.conditions import ReviewCondition
+    from iogauge.library.reading.judge import Verdicts
+    from iogauge.library.reading.saved import Review as SavedReview
     from iogauge.reviews.runner import Failed
     from iogauge.store import Review
+    from iogauge.store.outputs import Output
 
 
 @with_review_options
 def review(
     options: ReviewOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="DIRECTORY", help="Where to save.  [default: a new directory here]"),
-    ] = None,
+    output: NewDirectory = None,
     resume: Annotated[
         Path | None,
         typer.Option("--resume", metavar="DIRECTORY", help="Continue an interrupted review."),
     ] = None,
-    destroy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--destroy",
-            metavar="SERIAL-OR-PATH",
-            help="Allow the contents of this drive or file to be destroyed; repeatable.",
-        ),
-    ] = None,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-if", metavar="CONDITION", help="Exit with status 3 if this holds on a step; repeatable."
-        ),
-    ] = None,
+    destroy: Destroy = None,
+    trace_latency: TraceLatency = False,
+    fail_if: checks.FailIf = None,
+    check_files: checks.Checks = None,
+    check_results: checks.CheckResults = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a review that writes much.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Make a review and print its findings."""
     # Import what takes long before process.begin: until then an interrupt costs nothing.
+    import iogauge.cli.brief.review
     import iogauge.execution
     import iogauge.suites  # noqa: F401
     from iogauge.library import conditions
     from iogauge.library import review as library
+    from iogauge.store import Review as Stored
+    from iogauge.store.outputs import Claims
 
     process.begin()
-    checked = conditions.parsed(fail_if or ())
+    names = checks.names(fail_if, check_files)
+    checked = conditions.parsed([*names])
+
+    def claims() -> Claims:
+        saved_targets = Stored.open(resume).manifest.targets if resume is not None else ()
+        return Claims(targets=options.targets or [target.path for target in saved_targets], say=streams.say)
+
+    results = checks.outputs(check_results, names, claims)
     if resume is not None:
-        library.refuse_with_resume([*options.on_command_line, *(["output"] if output is not None else [])])
-        saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say)
+        named = [name for name in options.on_command_line if name != "meter"]
+        library.refuse_with_resume([*named, *(["output"] if output is not None else [])])
+        saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say, meter=options.meter)
     else:
         saved = library.begin(
             options.targets or (),
@@ -95,19 +102,49 @@ def review(
             say=streams.say,
             **options.for_library(),
         )
-    failed = _measure(saved, destroy=destroy or ())
-    _show(saved, checked, failed, as_json=as_json)
+    failed = measure(saved, destroy=destroy or (), trace_latency=trace_latency)
+    text = _text(saved, verbose=verbose)
+    show(saved, checked, failed, as_json=as_json, text=text, names=names, results=results)
 
 
-def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
+def _text(saved: Review, *, verbose: bool) -> Callable[[SavedReview], str] | None:
+    """Return what writes a review's findings in full, or None; of a ladder or minute, as their own commands do."""
+    from iogauge.library import quick
+    from iogauge.library.tunings import ladder
+    from iogauge.report.ladder_text import ladder_text
+    from iogauge.report.quick_text import quick_text
+
+    suites = [plan.suite for plan in saved.manifest.plans]
+    if suites == [ladder.SUITE]:
+        return lambda review: ladder_text(next(iter(review)))
+    if suites == [quick.SUITE]:
+        return lambda review: quick_text(next(iter(review)), review.warnings)
+    return str if verbose else None
+
+
+def _verdicts(saved: Review) -> Verdicts | None:
+    """Return the verdicts for the use that a review is for; None, with a warning, if its profile is gone."""
+    from iogauge.errors import IogaugeError
+    from iogauge.library.reading.judge import judge
+
+    try:
+        return judge(saved.path, use=saved.manifest.use or ())
+    except IogaugeError as error:
+        streams.say(f"warning: not judged: {error}")
+        return None
+
+
+def measure(saved: Review, *, destroy: Sequence[str], trace_latency: bool = False) -> tuple[Failed, ...]:
     """Run the missing steps, and show progress."""
     from iogauge.library import review as library
     from iogauge.library.errors import Interrupted
-    from iogauge.machine.temperature import warmest_C
+    from iogauge.machine.samples.temperature import warmest_C
 
     manifest = saved.manifest
     what = manifest.plans[0].suite if len(manifest.plans) == 1 else "review"
     devices = [target.device for target in manifest.targets if target.device]
+    # Asking an NVMe drive for its temperature is a command, which could wake it.
+    quiet = any(plan.undisturbed for plan in manifest.plans)
 
     def watched(steps: int) -> Progress:
         from iogauge.cli.terminal.progress import Progress
@@ -116,27 +153,42 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             title=f"{what} of {', '.join(target.path for target in manifest.targets)}",
             steps=steps,
             virtual=library.is_virtual(manifest),
-            temperature_C=lambda: warmest_C(devices),
+            temperature_C=lambda: None if quiet else warmest_C(devices),
         )
         return shown.enter_context(progress)
 
     try:
         # The display ends first, by the interrupt too: a step that was stopped is not said to be done.
         with ExitStack() as shown:
-            return library.measure(saved, watched, destroy=destroy)
+            return library.measure(saved, watched, destroy=destroy, trace_latency=trace_latency)
     except Interrupted as interrupted:
         stopped = str(interrupted)
     streams.say(f"{process.word()}: {stopped}\nhint: iogauge review --resume {numbers.argument(saved.path)}")
     raise typer.Exit(process.status())
 
 
-def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed], *, as_json: bool) -> None:
-    """Print the findings, and choose the exit status by the conditions."""
+def show(
+    saved: Review,
+    fail_if: Sequence[ReviewCondition],
+    failed: Sequence[Failed],
+    *,
+    as_json: bool,
+    text: Callable[[SavedReview], str] | None = None,
+    has_warnings: bool = False,
+    names: Mapping[str, str] | None = None,
+    results: Sequence[Output] = (),
+) -> None:
+    """Print the findings as JSON, as ``text`` writes them, or on one screen, and choose the exit status.
+
+    ``has_warnings``: the text holds the warnings already. ``names`` are those of the conditions, for the files
+    ``results``.
+    """
+    from iogauge.cli.brief.review import show_brief
     from iogauge.library import conditions
-    from iogauge.library.reading.saved import Review as SavedReview
+    from iogauge.library.reading.saved import Review as Judged
     from iogauge.report.run.surroundings import warnings
 
-    review = SavedReview(
+    review = Judged(
         saved,
         # The command line named these suites, or resumed a review of them.
         trusted=frozenset(plan.suite for plan in saved.manifest.plans),
@@ -144,24 +196,26 @@ def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed],
     )
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
+    verdicts = _verdicts(saved) if saved.manifest.use else None
     if as_json:
-        text = json.dumps(review.to_dict(violations=violations, failed=failed), indent=2, allow_nan=False)
-        streams.show(f"{text}\n")
+        data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
+        streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
     else:
-        streams.show(f"{review}next: iogauge report {quoted}\n")
-    streams.say(warnings(review.warnings), end="")
+        if verdicts:
+            streams.show(f"{verdicts}\n")
+        if text is None:
+            show_brief(review, command="review", after=f"next: iogauge report {quoted}")
+        else:
+            streams.show(f"{text(review)}next: iogauge report {quoted}\n")
+    if as_json or (text is not None and not has_warnings):
+        streams.say(warnings(review.warnings), end="")
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:
         streams.say(f"hint: mend the cause, then try these again: iogauge review --resume {quoted}")
     for step_id, violation in violations:
-        kind = "error" if violation.unknown else "failed"
-        streams.say(
-            f"{kind}: {step_id}: {violation.message}"
-            + (f"\nhint: {violation.hint}" if violation.hint else "")
-        )
-    if any(not violation.unknown for _, violation in violations):
-        raise typer.Exit(status.VIOLATED)
-    if violations or failed:
-        raise typer.Exit(status.ERROR)
+        checks.say(violation, where=f"{step_id}: ")
+    broken = [violation for _, violation in violations]
+    checks.write(results, names or {}, broken, suite=str(saved.path))
+    checks.conclude(broken, failed=bool(failed))

@@ -1,13 +1,19 @@
 """``iogauge show``: print the results of a saved review, without measuring anything.
 
-Print what 'iogauge review' printed at its end, judged again by this version of iogauge. --step prints one step in full,
-as 'iogauge run' prints a run. --variation adds how much the figures of repeats differ from run to run, for each step.
-An incomplete review is shown with the steps that are complete.
+Print what 'iogauge review' printed at its end, judged again by this version of iogauge: the main finding, a table and
+the gravest warnings, on one screen. --verbose prints every table, finding, note and warning. --step prints one step in
+full, as 'iogauge run --verbose' prints a run. --variation adds, to all of that, how much the figures of repeats differ
+from run to run, for each step. An incomplete review is shown with the steps that are complete.
 
 'published' is a built-in review with the figures that others published for their drives; 'published:p4800x' shows only
 the drives that are named.
 
+Conditions are checked as 'iogauge review' checks them (--fail-if, --checks); the exit status is 3 if one holds, and 1
+if one cannot be judged.
+
     iogauge show saved --suite mixed
+
+    iogauge show saved --fail-if 'commit-latency[1 log].p99 > 5ms' --checks checks.toml --check-results checks.xml
 """
 
 from __future__ import annotations
@@ -17,8 +23,9 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal import checks, process, status, streams
+from iogauge.cli.terminal.judge_by import JudgeBy
+from iogauge.cli.terminal.shared_options import Verbose
 
 
 def show(
@@ -36,9 +43,16 @@ def show(
         bool, typer.Option("--variation", help="Also show how figures differ from run to run.")
     ] = False,
     judge_by: JudgeBy = None,
+    fail_if: checks.FailIf = None,
+    check_files: checks.Checks = None,
+    check_results: checks.CheckResults = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Print the findings."""
+    from iogauge.cli.brief.review import show_brief
+    from iogauge.library import conditions
+    from iogauge.library.reading import report
     from iogauge.library.reading.judge_by import absolute
     from iogauge.library.reading.published import published
     from iogauge.library.reading.saved import open_review
@@ -46,10 +60,13 @@ def show(
     from iogauge.results.published import is_published
 
     process.begin()
+    names = checks.names(fail_if, check_files)
+    checked = conditions.parsed([*names])
     if is_published(review):
-        if suite or step or variation:
+        if suite or step or variation or names:
             raise status.UsageError(
-                f"{review} has no suites and no steps", hint="leave --suite, --step and --variation out"
+                f"{review} has no suites and no steps",
+                hint="leave --suite, --step, --variation and conditions out",
             )
         figures = published(*filter(None, [review.partition(":")[2]]))
         streams.show(
@@ -63,16 +80,27 @@ def show(
         on_message=(lambda text: streams.say(f"warning: {text}")) if step is None else (lambda _: None),
     )
     if step is None:
-        streams.show(
-            json.dumps(saved.to_dict(), indent=2, allow_nan=False) + "\n"
-            if as_json
-            else saved.to_text(variation=variation)
+        results = checks.outputs(
+            check_results, names, lambda: report.output_claims([review], say=streams.say)
         )
-        streams.say(warnings(saved.warnings), end="")
+        violations = saved.violations(checked)
+        if as_json:
+            streams.show(json.dumps(saved.to_dict(violations=violations), indent=2, allow_nan=False) + "\n")
+        elif verbose or variation:
+            streams.show(saved.to_text(variation=variation))
+        else:
+            show_brief(saved, command="show")
+        if as_json or verbose or variation:
+            streams.say(warnings(saved.warnings), end="")
         saved.keep_computed()
-    elif suite or variation:
+        for step_id, violation in violations:
+            checks.say(violation, where=f"{step_id}: ")
+        broken = [violation for _, violation in violations]
+        checks.write(results, names, broken, suite=review)
+        checks.conclude(broken)
+    elif suite or variation or names:
         raise status.UsageError(
-            "--step excludes --suite and --variation",
+            "--step excludes --suite, --variation and conditions",
             hint="leave them out: the id of a step includes its suite",
         )
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iogauge.comparison.pairwise import SuiteComparison
-from iogauge.stats.comparison import FEWEST_BLOCKS
+from iogauge.stats.differences.comparison import FEWEST_BLOCKS
 from iogauge.text import numbers
 from iogauge.workload.diskspd.versions import NOT_COMPARABLE
 

@@ -26,7 +26,7 @@ from iogauge.comparison.wording import (
     where_text,
 )
 from iogauge.results.figures import IOPS, MEAN, metric_text, quantile_metric
-from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
+from iogauge.stats.differences.comparison import FEWEST_BLOCKS, Verdict
 from iogauge.text import numbers
 
 PRESSED = (MEAN, quantile_metric(0.99))

@@ -37,8 +37,8 @@ from iogauge.comparison.matching import (
 )
 from iogauge.results.figures import IOPS, RATE, PositionFigure
 from iogauge.results.position import PositionKey
-from iogauge.stats.comparison import FEWEST_BLOCKS, MARGIN, Comparison, Verdict
-from iogauge.stats.family import compare_family
+from iogauge.stats.differences.comparison import FEWEST_BLOCKS, MARGIN, Comparison, Verdict
+from iogauge.stats.differences.family import compare_family
 from iogauge.stats.figures import Ratio, ratio
 
 SAME_PRESSURE = 0.99

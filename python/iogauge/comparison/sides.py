@@ -1,8 +1,8 @@
 """Which drives of saved reviews are compared: pairs of sides, and drives with published figures.
 
-A side is one drive in one review. The first review that is named is the base, A; every other side is compared with it.
-A review of several targets has several sides; if it is named alone, its first target is the base. Figures that another
-program reported without samples belong to the side of their target.
+A side is one drive in one review. The first review that is named is the base, A, unless a baseline is named; every
+other side is compared with it. A review of several targets has several sides; the first of them is the base, unless one
+is named. Figures that another program reported without samples belong to the side of their target.
 
 ``published`` among the names compares every measured drive with published figures of the same loads
 (``versus_published``), and ``published:NAME`` with those of some drives. ``results.published`` has the published rows.
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iogauge.comparison.machines import MachineComparison, compare_machines
 from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.versus_published import VersusPublished, compare_with_published
 from iogauge.errors import IogaugeError
@@ -22,17 +23,19 @@ from iogauge.results.published import named_drives, split_names
 from iogauge.results.reported import summary_rows
 from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_conclusions, no_progress
 from iogauge.results.suite_result import SuiteResult
-from iogauge.stats.comparison import MARGIN
+from iogauge.stats.differences.comparison import MARGIN
 from iogauge.store.reported import SummaryFigure, read_summary
-from iogauge.text.option import call, either
+from iogauge.text.option import call, either, option
 
 
 @dataclass(frozen=True)
 class Differences:
-    """A comparison of reviews: the suites of each pair of sides, and each drive versus published figures."""
+    """A comparison of reviews: the suites and machines of each pair of sides, each drive versus published figures."""
 
     suites: tuple[SuiteComparison, ...] = ()
     versus_published: tuple[VersusPublished, ...] = ()
+    machines: tuple[MachineComparison, ...] = ()
+    """Of the pairs whose settings are known, at least on one side."""
 
     def by_pair(self) -> dict[tuple[str, str], tuple[SuiteComparison, ...]]:
         """Return the suites of each pair, by the names of A and B."""
@@ -42,18 +45,26 @@ class Differences:
             by_pair[names] = (*by_pair.get(names, ()), suite)
         return by_pair
 
+    def machines_of(self, before: str, after: str) -> MachineComparison | None:
+        """Return the comparison of settings of the pair with these names; None: there is none."""
+        names = (before, after)
+        return next((pair for pair in self.machines if (pair.before, pair.after) == names), None)
 
-def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: float = MARGIN) -> Differences:
+
+def compare_named(
+    names: Sequence[str], *, suites: Sequence[str] = (), margin: float = MARGIN, baseline: str | None = None
+) -> Differences:
     """Compare saved reviews, named by their directories, and ``published``.
 
-    ``suites`` names the suites to compare; by default all. ``margin`` is a fraction above 0. A side that has nothing in
-    common with A gets a comparison without figures.
+    ``suites`` names the suites to compare; by default all. ``margin`` is a fraction above 0. ``baseline`` names A: a
+    review, a target, or part of a drive's name; by default it is the first. A side that has nothing in common with A
+    gets a comparison without figures.
 
-    Raises IogaugeError if a name is not that of a review, if there is only one side, or if no sides have anything in
-    common.
+    Raises IogaugeError if a name is not that of a review, if there is only one side, if no sides have anything in
+    common, or if ``baseline`` names no side or several.
     """
     drives = loaded(names, suites=suites)
-    result = differences(drives, names, margin=margin)
+    result = differences(drives, names, margin=margin, baseline=baseline)
     refuse_nothing(result, names)
     keep_computed(drives)
     return result
@@ -113,17 +124,23 @@ def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
 
 
 def differences(
-    drives: Sequence[SuiteResult], names: Sequence[str], *, margin: float = MARGIN
+    drives: Sequence[SuiteResult],
+    names: Sequence[str],
+    *,
+    margin: float = MARGIN,
+    baseline: str | None = None,
 ) -> Differences:
-    """Compare loaded drives: those of the reviews among ``names``, whose order says which is A."""
+    """Compare loaded drives: those of the reviews among ``names``, whose order says which is A, or ``baseline``."""
     titles = {drive.plan.suite: drive.plan.title for drive in drives}
     if "imported" in titles:
         titles["imported"] = "Imported"  # its plans have the names of their jobs
     suites: list[SuiteComparison] = []
-    for before, after in pairs(names, drives):
+    sides = pairs(names, drives, baseline=baseline)
+    for before, after in sides:
         common = compare_sides(before, after, titles=titles, margin=margin)
         suites += common or (_nothing(before, after, margin),)
-    return Differences(tuple(suites), compare_with_published(drives, named_drives(names)))
+    published = compare_with_published(drives, named_drives(names))
+    return Differences(tuple(suites), published, compare_machines(sides, drives))
 
 
 def _nothing(before: Side, after: Side, margin: float) -> SuiteComparison:
@@ -141,10 +158,39 @@ def _nothing(before: Side, after: Side, margin: float) -> SuiteComparison:
     )
 
 
-def pairs(names: Sequence[str], drives: Sequence[SuiteResult]) -> list[tuple[Side, Side]]:
-    """Return the pairs of sides (A, B): the first side with each of the others."""
+def pairs(
+    names: Sequence[str], drives: Sequence[SuiteResult], *, baseline: str | None = None
+) -> list[tuple[Side, Side]]:
+    """Return the pairs of sides (A, B): the first side, or the one that ``baseline`` names, with each of the others."""
     sides = _sides(drives, names)
-    return [(sides[0], other) for other in sides[1:]]
+    base = sides[0] if baseline is None else _named(sides, drives, baseline)
+    return [(base, other) for other in sides if other is not base]
+
+
+def _named(sides: Sequence[Side], drives: Sequence[SuiteResult], name: str) -> Side:
+    """Return the side of a name: its review's directory, its target, or part of its drive's name.
+
+    Of a review with several sides that is named by its directory, it is the first. Raises IogaugeError if the name fits
+    no side or several.
+    """
+    targets = {(drive.label, str(drive.path)): ", ".join(drive.plan.targets) for drive in drives}
+
+    def target(side: Side) -> str:
+        return targets.get((side.name, side.review), "")
+
+    if of_review := [side for side in sides if Path(side.review) == Path(name)]:
+        return of_review[0]
+    exact = [side for side in sides if name in (side.name, target(side))]
+    part = [side for side in sides if name.lower() in f"{side.name}\n{target(side)}".lower()]
+    fitting = exact or part
+    if len(fitting) == 1:
+        return fitting[0]
+    known = "; ".join(filter(None, (target(side) or side.name for side in sides)))
+    fits = "names no side" if not fitting else f"fits {len(fitting)} sides"
+    raise IogaugeError(
+        f"{option('baseline', name)} {fits} of this comparison",
+        hint=f"name one of its targets ({known}), or the directory of a review",
+    )
 
 
 def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:

@@ -1,5 +1,8 @@
 """A comparison as text for a terminal, as Markdown, and as data for programs; findings come first in each.
 
+Before them, a sentence says in which settings the machines differ, since these may explain the figures; all such
+settings follow after the tables.
+
 A table shows the main figure of each step if it differs or could not be judged. The other figures are counted, and
 shown if all figures are requested. Data always hold all of them.
 
@@ -15,14 +18,17 @@ from typing import Any
 from iogauge.comparison import versus_published_text
 from iogauge.comparison.basis import basis
 from iogauge.comparison.findings import findings, main_metrics
+from iogauge.comparison.machines import HEAD as SETTINGS_HEAD
+from iogauge.comparison.machines import MachineComparison
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.comparison.sides import Differences
 from iogauge.comparison.wording import place_text
 from iogauge.results.figures import metric_text, value_text
-from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
+from iogauge.stats.differences.comparison import FEWEST_BLOCKS, Verdict
 from iogauge.text import numbers
-from iogauge.text.grid import folded, heading
+from iogauge.text.grid import folded, heading, labelled
 from iogauge.text.markdown import escaped, table
+from iogauge.text.numbers import capitalised
 
 HEAD = ("step", "figure", "A", "B", "B / A", "95 %", "finding")
 _FINDINGS = {Verdict.DIFFERS: "differs", Verdict.ALIKE: "alike", Verdict.UNDECIDED: "undecided"}
@@ -38,14 +44,20 @@ Rows = list[list[str]]
 
 def text(differences: Differences, *, every: bool = False) -> str:
     """Return every comparison, sentences before tables, ending with a newline; ``every``: with all figures."""
-    parts = [_lines(*names, suites, every=every) for names, suites in differences.by_pair().items()]
+    parts = [
+        _lines(*names, suites, differences.machines_of(*names), every=every)
+        for names, suites in differences.by_pair().items()
+    ]
     parts += [versus_published_text.lines(drive, every=every) for drive in differences.versus_published]
     return "".join(f"{line}\n" for part in parts for line in (*part, ""))
 
 
 def markdown(differences: Differences, *, every: bool = False) -> str:
     """Return the same as Markdown."""
-    parts = [_markdown(*names, suites, every=every) for names, suites in differences.by_pair().items()]
+    parts = [
+        _markdown(*names, suites, differences.machines_of(*names), every=every)
+        for names, suites in differences.by_pair().items()
+    ]
     parts += [versus_published_text.markdown(drive, every=every) for drive in differences.versus_published]
     return "".join(f"{line}\n" for part in parts for line in part)
 
@@ -67,10 +79,33 @@ def as_json(differences: Differences) -> list[dict[str, Any]]:
             "findings": list(findings(suite)),
             "overall": [_json_pair(pair) for pair in suite.overall],
             "figures": [_json_pair(pair) for pair in suite.figures],
+            "settings": _json_settings(differences.machines_of(suite.before.name, suite.after.name)),
         }
         for suite in differences.suites
     ]
     return [*suites, *map(versus_published_text.as_json, differences.versus_published)]
+
+
+def _json_settings(machines: MachineComparison | None) -> dict[str, Any] | None:
+    """Return how the settings of a pair differ; None: they are not known."""
+    if machines is None:
+        return None
+    return {
+        "answer": machines.answer,
+        "unknown": list(machines.unknown),
+        "one_sided": machines.one_sided,
+        "differing": [
+            {
+                "id": pair.after.id,
+                "title": pair.after.title,
+                "weight": pair.weight,
+                "a": pair.before.value,
+                "b": pair.after.value,
+                "wanted": pair.after.wanted,
+            }
+            for pair in machines.differing
+        ],
+    }
 
 
 def _json_pair(pair: FigurePair) -> dict[str, Any]:
@@ -104,8 +139,17 @@ def _json_pair(pair: FigurePair) -> dict[str, Any]:
     }
 
 
-def _lines(before: str, after: str, suites: Sequence[SuiteComparison], *, every: bool) -> Iterator[str]:
+def _lines(
+    before: str,
+    after: str,
+    suites: Sequence[SuiteComparison],
+    machines: MachineComparison | None,
+    *,
+    every: bool,
+) -> Iterator[str]:
     yield from heading(f"A is {before}, B is {after}", rule="=")
+    if machines:
+        yield from (*labelled("", machines.answer, indent="", width=0), "")
     for suite in suites:
         yield f"{suite.title}:"
         yield from (f"- {sentence}" for sentence in findings(suite))
@@ -123,11 +167,26 @@ def _lines(before: str, after: str, suites: Sequence[SuiteComparison], *, every:
             if left_out:
                 yield f"{folded_text(suite, left_out)} (--all shows them)"
     yield ""
+    if machines and machines.rows:
+        yield from heading("Settings that differ")
+        for setting, a, b in machines.rows:
+            yield from labelled("", f"{setting}: {a} / {b}", indent="", width=0)
+        yield from (f"note: {note}" for note in machines.notes)
+        yield ""
     yield from (f"note: {note}" for note in notes(suites))
 
 
-def _markdown(before: str, after: str, suites: Sequence[SuiteComparison], *, every: bool) -> Iterator[str]:
+def _markdown(
+    before: str,
+    after: str,
+    suites: Sequence[SuiteComparison],
+    machines: MachineComparison | None,
+    *,
+    every: bool,
+) -> Iterator[str]:
     yield from (f"## A is {escaped(before)}, B is {escaped(after)}", "")
+    if machines:
+        yield from (f"{escaped(capitalised(machines.answer))}.", "")
     for suite in suites:
         yield from (f"**{escaped(suite.title)}**", "")
         yield from (f"- {escaped(sentence)}." for sentence in findings(suite) or basis(suite))
@@ -143,7 +202,11 @@ def _markdown(before: str, after: str, suites: Sequence[SuiteComparison], *, eve
             if left_out:
                 yield f"- {escaped(folded_text(suite, left_out))}."
             yield ""
-    yield from (f"- Note: {escaped(note)}." for note in notes(suites))
+    if machines and machines.rows:
+        yield from ("### Settings that differ", "")
+        yield from table(SETTINGS_HEAD, machines.rows, left=3)
+    notes_ = (*(machines.notes if machines else ()), *notes(suites))
+    yield from (f"- Note: {escaped(note)}." for note in notes_)
     yield ""
 
 

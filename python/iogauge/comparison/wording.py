@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from iogauge.comparison.matching import ALL_STEPS
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.results.figures import metric_text
-from iogauge.stats.comparison import FEWEST_BLOCKS
+from iogauge.stats.differences.comparison import FEWEST_BLOCKS
 from iogauge.text import numbers
 
 

@@ -20,12 +20,15 @@ from iogauge.execution.ceiling import measure_ceiling
 from iogauge.execution.core import clock, handed_over, probe, run_plan, start_real
 from iogauge.execution.figures import OwnBytes, row_figures
 from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.latency_split import OwnLatencies
 from iogauge.execution.layered import layered
 from iogauge.execution.modelled import CPUS, Virtual, check_model, refuse_mixture
 from iogauge.execution.planning import REPEATABLE_SEED, Need, Opened, make_plan, needs
-from iogauge.execution.purge import purge
+from iogauge.execution.purging.purge import check_purge, purge, refuse_files
 from iogauge.execution.readonly import refuse_writes
-from iogauge.machine import Watch
+from iogauge.execution.tracing import Tracing, require_tracing
+from iogauge.machine.stat import uncounted_commands, without_requests
+from iogauge.machine.watch import Watch
 from iogauge.schema import (
     Ceiling,
     Interval,
@@ -38,11 +41,22 @@ from iogauge.schema import (
 )
 from iogauge.target import Target, is_model, open_target
 from iogauge.target.answering import await_answers
+from iogauge.target.namespace import block_device_of, real_path
 
 if TYPE_CHECKING:
     from iogauge.execution.spill import Spill
 
-__all__ = ["check_model", "clock", "execute", "layered", "measure_ceiling", "purge"]
+__all__ = [
+    "check_model",
+    "check_purge",
+    "clock",
+    "execute",
+    "layered",
+    "measure_ceiling",
+    "purge",
+    "refuse_files",
+    "require_tracing",
+]
 
 
 def execute(
@@ -60,6 +74,8 @@ def execute(
     ceiling: Ceiling | None = None,
     readonly: bool = False,
     state: State = "as-is",
+    trace_latency: bool = False,
+    drive_samples: bool = True,
 ) -> RunRecord:
     """Run every stage of a job file and return its record. Intervals go to ``on_interval`` alone.
 
@@ -73,6 +89,8 @@ def execute(
         log_drops: drop requests from the log if it cannot be written fast enough; otherwise the load waits.
         readonly: refuse jobs that write, before any target is opened, and the layout of files to be read.
         state: the state in which the flash of drive models begins; real targets are used as they are.
+        trace_latency: trace the block layer's events, for the distributions of the parts of lat; needs root.
+        drive_samples: sample temperature, throttling and errors of the drives each second (``machine.samples``).
 
     Raises IogaugeError if a target is refused, the plan is impossible, or an engine cannot be opened. Later errors are
     in the record. Ctrl-C ends the run, which still returns a record, with ``stopped_by == "interrupt"``.
@@ -106,22 +124,31 @@ def execute(
         )
         facts = tuple(target.facts for target in targets.values())
         fallbacks = () if virtual else probe(plan)
-        watch = None if virtual else Watch()
+        watch = None if virtual else Watch(drive_samples=drive_samples)
         if watch:
+            stack.callback(watch.close)
             watch.started(plan, facts)
-        # From here on, a run always ends with a record.
         interrupts = stack.enter_context(Interrupts())
+        tracing = stack.enter_context(Tracing(plan, facts)) if trace_latency else None
+        # From here on, a run always ends with a record.
         if on_start:
             on_start(plan, facts)
-        own, written = OwnBytes(plan, facts), Written(plan)
+        uncounted = uncounted_commands(plan, facts)
+        own, written = OwnBytes(plan, facts, uncounted=uncounted), Written(plan)
+        latencies = OwnLatencies(plan, facts, uncounted=uncounted)
 
         def count_interval(interval: Interval) -> None:
             own.add(interval)
             written.add(interval)
+            latencies.add(interval)
+            if watch:
+                watch.interval(interval)
             if on_interval:
                 on_interval(interval)
 
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        if tracing:
+            tracing.start()
         result = run_plan(
             plan,
             start=virtual.start if virtual else start_real,
@@ -143,6 +170,7 @@ def execute(
             ceiling=ceiling,
             warnings=(),
             started_at=started_at,
+            latency_traces=(tracing.result(),) if tracing else (),
         )
         _report_in_flight(result, say)
         for target in dict.fromkeys(targets.values()):
@@ -154,6 +182,9 @@ def execute(
             record = watch.finished(
                 record, row_figures(record), own_bytes=own.by_device(), fallbacks=fallbacks
             )
+            devices = without_requests(stat.device for stat in record.device_stats)
+            splits = latencies.splits(record.device_stats, without_requests=devices)
+            record = record.model_copy(update={"latency_splits": splits})
         elif virtual:
             record = virtual.judged(record)
         if interrupts.count and record.result.stopped_by is None:
@@ -175,14 +206,20 @@ def _open(
     """Open every target once, even if several names lead to it."""
     targets: dict[str, Target] = {}
     by_real_path: dict[str, Target] = {}
-    for real_path, group in _by_real_path(wanted).items():
+    for name, group in _by_real_path(wanted).items():
         sizes = [need.size_bytes for need in group if need.size_bytes is not None]
-        if not sizes and not is_model(real_path) and not os.path.lexists(real_path):
+        if not sizes and not is_model(name) and not os.path.lexists(name):
             raise IogaugeError(
                 f"{group[0].path}: no such file, and the job does not say how large to make it",
                 hint="give size=, or the path of an existing file or device",
             )
-        by_real_path[real_path] = stack.enter_context(
+        for need in group:
+            if need.files and block_device_of(os.path.realpath(need.path)):
+                raise IogaugeError(
+                    f"{need.path}: it is a character device, which takes NVMe commands only",
+                    hint=f"use ioengine=io_uring_cmd, or name the block device {name}",
+                )
+        by_real_path[name] = stack.enter_context(
             open_target(
                 group[0].path,
                 write=any(need.write for need in group),
@@ -191,18 +228,19 @@ def _open(
                 readonly=readonly,
                 on_message=say,
                 state=state,
+                commands=any(need.commands for need in group),
             )
         )
         for need in group:
-            targets[need.path] = by_real_path[real_path]
+            targets[need.path] = by_real_path[name]
     return targets
 
 
 def _by_real_path(wanted: Sequence[Need]) -> Mapping[str, list[Need]]:
     groups: dict[str, list[Need]] = {}
     for need in wanted:
-        real_path = need.path if is_model(need.path) else os.path.realpath(need.path)
-        groups.setdefault(real_path, []).append(need)
+        key = need.path if is_model(need.path) else real_path(need.path)
+        groups.setdefault(key, []).append(need)
     return groups
 
 
@@ -212,6 +250,7 @@ def _opened(target: Target) -> Opened:
         size_bytes=target.size_bytes,
         writable=target.writable,
         is_block_device=target.facts.kind == "block",
+        namespace=target.namespace,
     )
 
 

@@ -6,11 +6,12 @@ All other figures are in ``stats`` and ``report``.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from iogauge.machine import RowFigures, Tail
+from iogauge.machine.judge import RowFigures, Tail
 from iogauge.schema import (
     Direction,
+    EngineKind,
     Interval,
     Kind,
     RowResult,
@@ -115,14 +116,20 @@ def _requested_iops(
 class OwnBytes:
     """Counts what a run itself reads and writes on every device, interval by interval, ramps included."""
 
-    def __init__(self, plan: RunPlan, targets: Iterable[TargetFacts]) -> None:
+    def __init__(
+        self, plan: RunPlan, targets: Iterable[TargetFacts], *, uncounted: Collection[str] = ()
+    ) -> None:
+        """Leave out NVMe commands to the devices ``uncounted``, whose counters have only what others do."""
         device_of = {facts.path: facts.device for facts in targets}
         self._devices: dict[int, str] = {}
         self._shared: set[int] = set()
+        self._left_out: dict[int, bool] = {}
         for worker in (worker for stage in plan.stages for worker in stage.workers):
             devices = {device_of.get(file.path) for file in worker.files}
             known = self._devices.get(worker.row)
-            if len(devices) != 1 or None in devices or (known is not None and known not in devices):
+            leave_out = worker.engine.kind is EngineKind.IO_URING_CMD and not devices.isdisjoint(uncounted)
+            mixed = self._left_out.setdefault(worker.row, leave_out) != leave_out
+            if len(devices) != 1 or None in devices or (known is not None and known not in devices) or mixed:
                 self._shared.add(worker.row)
             for device in devices - {None}:
                 self._devices[worker.row] = str(device)
@@ -132,7 +139,7 @@ class OwnBytes:
     def add(self, interval: Interval) -> None:
         """Count one interval."""
         device = self._devices.get(interval.row)
-        if device is None or interval.row in self._shared:
+        if device is None or interval.row in self._shared or self._left_out[interval.row]:
             return
         for direction, tally in interval.tallies.items():
             if direction is Direction.READ:

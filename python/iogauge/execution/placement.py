@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import EngineKind, Job, JobFile
+from iogauge.schema import Job, JobFile
 from iogauge.workload.clones import clones
 
 Cpus = frozenset[int]
@@ -126,7 +126,7 @@ def _named_cpus(worker: WorkerRequest, allowed_cpus: Sequence[int]) -> Cpus:
 
 
 def _polls(job: Job) -> bool:
-    return job.ioengine is EngineKind.IO_URING and job.sqthread_poll
+    return job.ioengine.has_ring and job.sqthread_poll
 
 
 def _named_poller(job: Job) -> Cpus:

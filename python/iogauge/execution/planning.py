@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from iogauge.errors import IogaugeError
 from iogauge.execution.placement import Assignment, WorkerRequest, assign, worker_requests
@@ -24,6 +24,7 @@ from iogauge.schema import (
     FilePlan,
     Job,
     JobFile,
+    NamespacePlan,
     PatternPlan,
     PerDirection,
     RunPlan,
@@ -33,6 +34,7 @@ from iogauge.schema import (
     StagePlan,
     WorkerPlan,
 )
+from iogauge.target import Namespace
 from iogauge.workload import paths
 from iogauge.workload.clones import Clone, clones
 
@@ -56,6 +58,10 @@ class Need:
     direct: bool
     size_bytes: int | None
     """The least size of a file; None: the size that it has."""
+    commands: bool = False
+    """Whether a job sends NVMe commands to it."""
+    files: bool = True
+    """Whether a job uses it as a file or block device."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +72,8 @@ class Opened:
     size_bytes: int
     writable: bool
     is_block_device: bool
+    namespace: Namespace | None = None
+    """How NVMe commands reach it."""
 
 
 def needs(job_file: JobFile) -> tuple[Need, ...]:
@@ -79,7 +87,15 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
             for name in names:
                 size = _wanted_bytes(job, clone, len(names))
                 known = needed.get(name)
-                need = Need(path=name, write=job.rw.writes, direct=job.direct, size_bytes=size)
+                commands = job.ioengine is EngineKind.IO_URING_CMD
+                need = Need(
+                    path=name,
+                    write=job.rw.writes,
+                    direct=job.direct or commands,
+                    size_bytes=size,
+                    commands=commands,
+                    files=not commands,
+                )
                 if known:
                     sizes = [n for n in (known.size_bytes, size) if n is not None]
                     need = replace(
@@ -87,6 +103,8 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
                         write=known.write or need.write,
                         direct=known.direct or need.direct,
                         size_bytes=max(sizes) if sizes else None,
+                        commands=known.commands or need.commands,
+                        files=known.files or need.files,
                     )
                 needed[name] = need
     return tuple(needed.values())
@@ -272,9 +290,16 @@ def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan
                 is_block_device=target.is_block_device,
                 region_offset_bytes=offset,
                 region_bytes=length,
+                namespace=_namespace(job, target),
             )
         )
     return tuple(plans)
+
+
+def _namespace(job: Job, target: Opened) -> NamespacePlan | None:
+    if job.ioengine is not EngineKind.IO_URING_CMD or target.namespace is None:
+        return None
+    return NamespacePlan(**asdict(target.namespace))
 
 
 def _warn_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
@@ -357,7 +382,8 @@ def _engine(job: Job, depth: int) -> EnginePlan:
     submit, reap = _batches(job, depth)
     return EnginePlan(
         kind=job.ioengine,
-        direct=job.direct,
+        # NVMe commands bypass the page cache, whatever the job says.
+        direct=job.direct or job.ioengine is EngineKind.IO_URING_CMD,
         sync=job.sync,
         hipri=job.hipri,
         fixedbufs=job.fixedbufs,

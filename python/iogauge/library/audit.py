@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import UsageError
 from iogauge.library.options import StrPath
 from iogauge.library.public import public
 from iogauge.results.collection import Collection
+from iogauge.results.machine import answer
 from iogauge.results.tabular import Tabular
 from iogauge.schema.audit import Audit, AuditFact, Verdict
 from iogauge.text import html
 from iogauge.text.grid import labelled
-from iogauge.text.numbers import counted
 from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _COLUMNS = 80
 
 
 @public
-def audit(target: StrPath | None = None) -> AuditResult:
+def audit(target: StrPath | None = None, *, import_file: StrPath | None = None) -> AuditResult:
     """Return the settings that change latency: what they are, what low latency wants, and how to change them.
 
     Nothing is changed. What cannot be read is unknown; root reads more.
@@ -34,8 +35,11 @@ def audit(target: StrPath | None = None) -> AuditResult:
     Args:
         target: a drive, a partition, an NVMe controller, or a file on the drive; its path to the CPUs is looked at,
             too. By default the machine alone.
+        import_file: the JSON that the script of ``windows_audit_script`` wrote on another machine; that machine is
+            judged, instead of this one.
 
-    Raises IogaugeError where there is no such drive, and UsageError for a drive model.
+    Raises IogaugeError where there is no such drive, and UsageError for a drive model, or a file that is not the
+    script's.
 
     Examples:
         >>> import iogauge
@@ -46,28 +50,60 @@ def audit(target: StrPath | None = None) -> AuditResult:
     from iogauge.machine.audit import audit as look
     from iogauge.machine.audit.subject import Subject
 
+    if import_file is not None:
+        if target is not None:
+            raise UsageError(
+                f"{target}: {option('import_file', import_file)} names the disk already",
+                hint="leave out the target",
+            )
+        from iogauge.machine.audit.windows import import_audit
+
+        return AuditResult(import_audit(Path(import_file)))
     if target is None:
         return AuditResult(look(Subject()))
-    return AuditResult(look(_subject(str(target)), target=str(target)))
+    return AuditResult(look(subject_of(str(target)), target=str(target)))
 
 
-def _subject(path: str) -> Subject:
+@public
+def windows_audit_script(
+    output: StrPath | None = None, *, on_message: Callable[[str], None] = lambda _: None
+) -> str:
+    """Return the PowerShell script that reads on Windows what an audit judges. It changes nothing there.
+
+    ``audit(import_file=...)`` reads the JSON that it writes.
+
+    Args:
+        output: the file to write it to, too; a file that iogauge did not write is not replaced.
+        on_message: is called with what is worth a line.
+
+    Raises IogaugeError where the file cannot be written.
+
+    Examples:
+        >>> import iogauge
+        >>> "powercfg.exe" in iogauge.windows_audit_script()
+        True
+    """
+    from iogauge.machine.audit.windows import audit_script
+    from iogauge.store.outputs import Claims, Existing
+
+    text = audit_script()
+    if output is not None:
+        Claims(say=on_message).file(Path(output), existing=Existing.OWN).write(text.encode("ascii"))
+    return text
+
+
+def subject_of(path: str) -> Subject:
+    """Return the machine with the drive of a target. Raises IogaugeError, and UsageError for a drive model."""
     from iogauge.machine.audit.subject import Subject
     from iogauge.machine.drive import read_drive
     from iogauge.target import is_model
-    from iogauge.target.users.sysfs import BlockDevice
 
     if is_model(path):
         raise UsageError(
-            f"{path}: a drive model has no machine to audit",
+            f"{path}: a drive model has no machine to audit or tune",
             hint=f"see the model of its machine: {call('model', path.partition(':')[2])}",
         )
-    drive = read_drive(path)
-    return Subject(
-        drive=BlockDevice.by_name(drive.facts.device or ""),
-        answers=drive.nvme,
-        silence=drive.unread[0].why if drive.unread else "",
-    )
+    return Subject.of(read_drive(path))
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,23 +124,23 @@ class AuditResult(Tabular, Collection[AuditFact]):
     @property
     def answer(self) -> str:
         """How many settings differ from what low latency wants, in a sentence."""
-        differing, passing, unknown = (len(self.of(verdict)) for verdict in ("differs", "pass", "unknown"))
         where = f" on the path to {self.audit.target}" if self.audit.target else ""
-        if not differing:
-            return f"no setting{where} differs from what low latency wants; {passing} are as wanted, {unknown} unknown"
-        differ = f"{counted(differing, 'setting')}{where} {'differs' if differing == 1 else 'differ'}"
-        return f"{differ} from what low latency wants; {passing} are as wanted, {unknown} unknown"
+        return answer(self.audit.facts, where)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as data that JSON can hold."""
         return {"answer": self.answer, **self.audit.model_dump(mode="json")}
 
     def to_arrow(self) -> pa.Table:
-        """Return a row for each fact, as an Arrow table; all columns are text."""
+        """Return a row for each fact, as an Arrow table: text, but for ``weight`` and ``volatile``."""
         import pyarrow as pa
 
-        names = tuple(AuditFact.model_fields)
-        schema = pa.schema([pa.field(name, pa.string()) for name in names])
+        types = {
+            **dict.fromkeys(AuditFact.model_fields, pa.string()),
+            "weight": pa.int64(),
+            "volatile": pa.bool_(),
+        }
+        schema = pa.schema([pa.field(name, kind) for name, kind in types.items()])
         return pa.Table.from_pylist([fact.model_dump(mode="json") for fact in self], schema=schema)
 
     def to_text(self, *, every: bool = False) -> str:

@@ -17,7 +17,10 @@ from iogauge.target.layers import Layer
 from iogauge.text.option import either, option
 
 if TYPE_CHECKING:
+    from iogauge.catalog.profiles import Profile
+    from iogauge.machine.idle_states import Declared
     from iogauge.suites import Suite
+    from iogauge.suites.suite import LadderRequest
 
 StrPath: TypeAlias = str | PathLike[str]
 MOST_REPEATS = 1000
@@ -33,6 +36,11 @@ class ReviewOptions(TypedDict, total=False):
     """``"quick"``, seconds a step; ``"standard"``, longer; ``"full"``, as published. Default: ``"quick"``."""
     state: schema.State
     """How targets are prepared before they are measured. Default: ``"as-is"``, not at all."""
+    purge_by: schema.PurgeBy
+    """How targets are purged: ``"discard"``, or an NVMe drive by ``"format"`` or ``"sanitize"``. These need its serial
+    number in ``destroy``. Default: ``"discard"``."""
+    drive_samples: bool
+    """Read temperature, throttling and errors of the drives each second. Default: yes."""
     repeats: int
     """Repeat the whole review this many times, each time in another order: 1 to 1000. Default: 1."""
     until_supported: float | None
@@ -43,6 +51,10 @@ class ReviewOptions(TypedDict, total=False):
     """The measured time of each step: seconds, or text such as ``"1m30s"``. Default: each suite's own choice."""
     seed: int | None
     """The seed of all random choices, at least 0. Default: a random one."""
+    meter: str | None
+    """A shell command that prints watts, a number on each line, for the suite ``idle-power``. Default: none."""
+    use: str | None
+    """A profile, such as ``"wal"``, or a TOML file with criteria: only the steps run that it needs. Default: none."""
 
 
 def new_review(
@@ -52,16 +64,23 @@ def new_review(
     command: Sequence[str],
     name_target: str,
     layers: Callable[[TargetFacts], tuple[Layer, ...]],
+    idle_states: Callable[[TargetFacts], Declared | None] = lambda _: None,
+    ladder: Callable[[TargetFacts], LadderRequest | None],
     state_of: Callable[[TargetFacts], TargetState | None] = lambda _: None,
     ceiling: Callable[[], Ceiling | None] = lambda: None,
+    reads_only: str = "",
     suites: Sequence[StrPath] | StrPath = (),
     pace: schema.Pace = "quick",
     state: schema.State = "as-is",
+    purge_by: schema.PurgeBy = "discard",
+    drive_samples: bool = True,
     repeats: int = 1,
     until_supported: float | None = None,
     size: int | str | None = None,
     runtime: float | str | None = None,
     seed: int | None = None,
+    meter: str | None = None,
+    use: str | None = None,
 ) -> Manifest:
     """Plan a new review and return its manifest. The options are those of ``ReviewOptions``.
 
@@ -71,8 +90,11 @@ def new_review(
         command: the command line that is stored with the review.
         name_target: the hint of the error where neither the targets nor the suites name a target.
         layers: returns the layers over a target, for suites that compare the target with them.
+        idle_states: returns what a target declares of its idle states, for suites that keep it.
+        ladder: returns the tunings of the machine for a target, for suites that compare them.
         state_of: returns the state of a target, None if it is unknown.
         ceiling: measures the generator's ceiling; not called if all targets are drive models.
+        reads_only: why nothing may be written, for suites that can leave their writes out; empty: it may.
 
     Raises UsageError for an invalid option, and IogaugeError if the suites cannot plan their steps.
     """
@@ -81,10 +103,17 @@ def new_review(
 
     require_choice("pace", pace, get_args(schema.Pace))
     require_choice("state", state, get_args(schema.State))
+    require_choice("purge_by", purge_by, get_args(schema.PurgeBy))
     require_whole("repeats", repeats, least=1, most=MOST_REPEATS)
     if seed is not None:
         require_whole("seed", seed, least=0, most=MOST_SEED)
-    named = suites_named(as_list(suites))
+    profile = _profile(use, suites)
+    named = suites_named(profile.suites if profile else as_list(suites))
+    if meter is not None and not any(suite.METERED for suite in named):
+        raise UsageError(
+            f"{option('meter', meter)}: none of the suites measures power",
+            hint=f"add {option('suites', 'idle-power')}",
+        )
     limit_bytes = None if size is None else quantities.size_bytes(size, name="size")
     runtime_ns = None if runtime is None else quantities.time_ns(runtime, name="runtime")
     quantile = checked_quantile(until_supported, name="until_supported")
@@ -92,11 +121,13 @@ def new_review(
     file_bytes = limit_bytes or max(suite.FILE_BYTES[pace] for suite in named)
     facts = [facts_of(path, file_bytes) for path in targets or usual_targets(named, hint=name_target)]
     refuse_repeated([target.path for target in facts])
-    return new_manifest(
+    manifest = new_manifest(
         named,
         facts,
         pace=pace,
         state=state,
+        purge_by=purge_by,
+        drive_samples=drive_samples,
         repeats=repeats,
         until_supported=quantile,
         seed=secrets.randbits(32) if seed is None else seed,
@@ -104,10 +135,37 @@ def new_review(
         runtime_ns=runtime_ns,
         states={target.path: known for target in facts if (known := state_of(target))},
         layers=layers,
+        idle_states=idle_states,
+        ladder=ladder,
+        meter=meter,
+        reads_only=reads_only,
+        use=profile,
         command=command,
         machine=machine_facts(),
         ceiling=None if all(target.modelled for target in facts) else ceiling(),
     )
+    if purge_by != "discard" and not any(step.purge for step in manifest.steps):
+        raise UsageError(
+            f"{option('purge_by', purge_by)}: no step purges its target",
+            hint="leave it out"
+            if state == "fresh"  # of a drive model, which starts every run anew
+            else f"leave it out, or prepare the target: {option('state', 'fresh')}",
+        )
+    return manifest
+
+
+def _profile(use: str | None, suites: Sequence[StrPath] | StrPath) -> Profile | None:
+    """Return the profile that a review is for; a file by its absolute path, so that it is found again."""
+    if use is None:
+        return None
+    from iogauge.catalog.profiles import load_profile
+
+    if as_list(suites):
+        raise UsageError(
+            f"{option('use', use)} chooses the suites: {option('suites')} cannot be given with it",
+            hint="leave one of them out",
+        )
+    return load_profile(str(Path(use).absolute()) if use.endswith(".toml") else use)
 
 
 def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
@@ -121,6 +179,10 @@ def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
         if name == "suites":
             suites = as_list(options["suites"])
             words += [f"--{'plan' if suite.endswith('.toml') else 'suite'}={suite}" for suite in suites]
+        elif name == "use" and value is not None:
+            words.append(f"--for={value}")
+        elif isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
         elif value is not None:
             words.append(f"--{name.replace('_', '-')}={value}")
     return tuple(words)

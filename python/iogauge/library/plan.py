@@ -47,8 +47,8 @@ def plan(
         program: plan for ``"fio"`` or ``"diskspd"``, which may run on another machine. A target that does not exist
             here keeps its name and needs ``size``. ``Plan.write`` writes the steps as that program's files.
         on_message: is called with messages, for instance that a drive is slow to answer.
-        options: those of a review: ``suites``, ``pace``, ``state``, ``repeats``, ``until_supported``, ``size``,
-            ``runtime`` and ``seed`` (see ``ReviewOptions``).
+        options: those of a review: ``suites``, ``pace``, ``state``, ``purge_by``, ``drive_samples``,
+            ``repeats``, ``until_supported``, ``size``, ``runtime``, ``seed`` and ``use`` (see ``ReviewOptions``).
 
     Raises:
         UsageError: an option is invalid.
@@ -60,10 +60,16 @@ def plan(
         >>> plan.most_steps, plan.expected_s
         (28, 35.0)
     """
+    from iogauge.library.tunings.rungs import LadderOptions, ladder_of
     from iogauge.target.layers import layers_over
 
     if program is not None and program not in get_args(Program):
         raise UsageError(f"program {program!r}: there is none of this name", hint="one of fio, diskspd")
+    if program is not None and options.get("purge_by", "discard") != "discard":
+        raise UsageError(
+            f"{option('purge_by', options['purge_by'])}: the scripts for other programs purge by a discard alone",
+            hint="leave it out, and purge the target yourself before the script runs",
+        )
     state = options.get("state", "as-is")
     size = options.get("size")
 
@@ -79,6 +85,7 @@ def plan(
         name_target=call("plan", "/dev/nvme0n1"),
         # Nothing is tried: that would make devices. Another program has none of them.
         layers=lambda target: () if target.modelled or program else layers_over(target.path),
+        ladder=lambda target: ladder_of(LadderOptions(), target, program=program, say=None),
         **options,
     )
     return Plan(manifest, program)
@@ -198,6 +205,7 @@ class Plan(Tabular):
         return {
             "pace": manifest.pace,
             "state": manifest.state,
+            "purge_by": manifest.purge_by,
             "repeats": manifest.repeats,
             "seed": manifest.seed,
             "targets": [target.model_dump(mode="json") for target in manifest.targets],

@@ -20,12 +20,15 @@ from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.library.progress import OnProgress, Reporter
 from iogauge.library.public import public
 from iogauge.library.reading.saved import Review
-from iogauge.schema import Manifest, TargetFacts
+from iogauge.schema import Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.store import Review as Stored
+from iogauge.target.refusal import TargetRefused
 from iogauge.text.option import call, either, option
 
 if TYPE_CHECKING:
-    from iogauge.report.run.fail_if import Condition
+    from iogauge.library.conditions import ReviewCondition
+    from iogauge.library.tunings.rungs import LadderOptions
+    from iogauge.machine.power.meter import PowerMeter
     from iogauge.reviews.runner import Failed, Watcher
 
 Say = Callable[[str], None]
@@ -38,6 +41,7 @@ def review(
     output: StrPath | None = None,
     resume: StrPath | None = None,
     destroy: Sequence[StrPath] | StrPath = (),
+    trace_latency: bool = False,
     fail_if: Sequence[str] | str = (),
     on_plan: Callable[[Manifest], None] = lambda _: None,
     on_progress: OnProgress = lambda _: None,
@@ -51,11 +55,14 @@ def review(
         output: the directory to save in; by default a new one here.
         resume: continue the interrupted review in this directory, as it was planned, instead of a new one.
         destroy: serial numbers of drives, or paths, whose content may be lost.
-        fail_if: conditions such as ``"read.p99.9 > 1ms"``, checked on every step.
+        trace_latency: trace in every step how long requests wait in the block layer, and how long in the device;
+            needs root.
+        fail_if: conditions such as ``"read.p99.9 > 1ms"``, checked on every step, or
+            ``"mixed[70 %].p99 > 1ms"``, on a figure of a suite's table.
         on_plan: is called with the plan before anything is saved or measured; an exception cancels the review.
         on_progress: is called with each piece of news (``Progress``), as ``print`` can be.
-        options: ``suites``, ``pace``, ``state``, ``repeats``, ``until_supported``, ``size``, ``runtime`` and ``seed``
-            (see ``ReviewOptions``).
+        options: ``suites``, ``pace``, ``state``, ``purge_by``, ``drive_samples``, ``repeats``, ``until_supported``,
+            ``size``, ``runtime``, ``seed``, ``meter`` and ``use`` (see ``ReviewOptions``).
 
     Raises:
         UsageError: an option is invalid.
@@ -72,10 +79,12 @@ def review(
             [
                 name
                 for name, value in {"targets": targets or None, "output": output, **options}.items()
-                if value is not None
+                if value is not None and name != "meter"
             ]
         )
-        saved = reopen(Path(resume), checked, destroy=destroy, say=reporter.message)
+        saved = reopen(
+            Path(resume), checked, destroy=destroy, say=reporter.message, meter=options.get("meter")
+        )
     else:
         saved = begin(
             targets,
@@ -87,7 +96,7 @@ def review(
             say=reporter.message,
             **options,
         )
-    if failed := measure(saved, lambda _: reporter, destroy=destroy):
+    if failed := measure(saved, lambda _: reporter, destroy=destroy, trace_latency=trace_latency):
         raise StepsError(saved.path, failed)
     if broken := conditions.violations(saved, checked):
         steps, violations = zip(*broken, strict=True)
@@ -111,17 +120,26 @@ def refuse_with_resume(names: Sequence[str]) -> None:
 
 def begin(
     targets: Sequence[StrPath] | StrPath,
-    fail_if: Sequence[Condition],
+    fail_if: Sequence[ReviewCondition],
     *,
     output: Path | None,
     destroy: Sequence[str],
     command: Sequence[str],
     on_plan: Callable[[Manifest], None],
     say: Say,
+    ladder: LadderOptions | None = None,
+    reads_only: str = "",
+    or_read: bool = False,
     **options: Unpack[ReviewOptions],
 ) -> Stored:
-    """Open the targets, which refuses those that must not be written, and create the review's directory."""
+    """Open the targets, which refuses those that must not be written, and create the review's directory.
+
+    ``ladder`` is for the suite of this name; None: the published one. ``reads_only`` is why suites that can leave their
+    writes out. With ``or_read``, a target that may not be written is such a reason, and no error.
+    """
     from iogauge import execution
+    from iogauge.library.tunings.rungs import LadderOptions, ladder_of
+    from iogauge.machine.idle_states import idle_states
     from iogauge.store.outputs import Claims
     from iogauge.store.review import refuse_occupied
     from iogauge.target.layers import layers_of
@@ -129,22 +147,49 @@ def begin(
 
     paths = review_options.anchored(review_options.as_list(targets))
     state = options.get("state", "as-is")
+    ladder = ladder or LadderOptions()
+    conditions.require_suites(
+        fail_if, review_options.suites_named(review_options.as_list(options.get("suites", ())))
+    )
     if output is not None:
         Claims(targets=paths, say=say).new_directory(output)
         refuse_occupied(output)
-    manifest = review_options.new_review(
-        paths,
-        lambda path, file_bytes: _facts(
-            *review_options.anchored([path]), size_bytes=file_bytes, destroy=destroy, state=state, say=say
-        ),
-        command=command,
-        name_target=f"{call('review', '/dev/nvme0n1')}, or {option('resume', 'DIRECTORY')}",
-        layers=layers_of,
-        state_of=state_of,
-        ceiling=execution.measure_ceiling,
-        **options,
-    )
+    for path in paths:
+        execution.refuse_files(path, by=options.get("purge_by", "discard"))
+
+    def planned(*, write: bool, reads_only: str = reads_only) -> Manifest:
+        return review_options.new_review(
+            paths,
+            lambda path, file_bytes: _facts(
+                *review_options.anchored([path]),
+                size_bytes=file_bytes,
+                destroy=destroy,
+                state=state,
+                say=say,
+                write=write,
+            ),
+            command=command,
+            name_target=f"{call('review', '/dev/nvme0n1')}, or {option('resume', 'DIRECTORY')}",
+            layers=layers_of,
+            idle_states=idle_states,
+            ladder=lambda target: ladder_of(ladder, target, say=say),
+            state_of=state_of,
+            ceiling=execution.measure_ceiling,
+            reads_only=reads_only,
+            **options,
+        )
+
+    try:
+        # A file that is missing, or iogauge's own and too small, is written before it is read.
+        manifest = planned(write=True)
+    except TargetRefused as refused:
+        reason = "; ".join(filter(None, (str(refused), refused.hint))) if or_read else reads_only
+        manifest = _reading(partial(planned, write=False, reads_only=reason), refused)
     conditions.require(fail_if, manifest)
+    for path in {
+        path for plan in manifest.plans if any(step.purge for step in plan.steps) for path in plan.targets
+    }:
+        execution.check_purge(path, destroy=destroy, by=manifest.purge_by)
     on_plan(manifest)
     first = manifest.targets[0]
     name = first.modelled.drive if first.modelled else Path(first.path).name
@@ -154,13 +199,41 @@ def begin(
     return saved
 
 
-def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[str], say: Say) -> Stored:
-    """Open a saved review to continue it, and check that its targets are the same; warn if the machine differs.
+def _reading(planned: Callable[[], Manifest], refused: TargetRefused) -> Manifest:
+    """Return the plan of a review that only reads its targets. Raises ``refused`` if it writes to them."""
+    from iogauge.reviews.manifest import only_reads
+
+    try:
+        manifest = planned()
+    except TargetRefused:
+        raise refused from None
+    if not only_reads(manifest):
+        raise refused
+    return manifest
+
+
+def reopen(
+    directory: Path,
+    fail_if: Sequence[ReviewCondition],
+    *,
+    destroy: Sequence[str],
+    say: Say,
+    meter: str | None = None,
+) -> Stored:
+    """Open a saved review to continue it, and check that its targets are the same; warn if the machine, or a setting of
+    it, differs.
 
     Raises UsageError if another program runs its steps, and IogaugeError if its target is another one now.
     """
+    from iogauge.machine.audit import audits_of
     from iogauge.machine.facts import machine_facts
-    from iogauge.reviews.manifest import check_same_target, differences, most_used
+    from iogauge.reviews.manifest import (
+        check_same_target,
+        differences,
+        most_used,
+        only_reads,
+        settings_changed,
+    )
     from iogauge.reviews.offline import exporter
     from iogauge.reviews.runner import remaining
     from iogauge.suites import suite_of
@@ -174,28 +247,60 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
         )
     conditions.require(fail_if, manifest)
     if remaining(saved, suite_of):
+        _require_meter(manifest, meter)
+        targets = []
         for target in manifest.targets:
             used = most_used(manifest, target.path)
-            facts = _facts(target.path, size_bytes=used, destroy=destroy, state=manifest.state, say=say)
+            facts = _facts(
+                target.path,
+                size_bytes=used,
+                destroy=destroy,
+                state=manifest.state,
+                say=say,
+                write=not only_reads(manifest),
+            )
             check_same_target(manifest, facts)
+            targets.append(facts)
         for text in () if is_virtual(manifest) else differences(manifest, machine_facts()):
+            say(f"warning: {text}")
+        begun = saved.audits()
+        for text in settings_changed(begun, audits_of(targets)) if begun else ():
             say(f"warning: {text}")
     return saved
 
 
+def _require_meter(manifest: Manifest, meter: str | None) -> None:
+    """Raise UsageError unless the user names the meter of a review, which may come from a stranger: it is a command."""
+    for plan in manifest.plans:
+        if plan.meter != meter and (plan.meter or meter):
+            raise UsageError(
+                f"this review measures power by {plan.meter!r}, a command that runs only if you name it"
+                if plan.meter
+                else "this review began without a meter",
+                hint=f"add {option('meter', plan.meter)}" if plan.meter else f"leave out {option('meter')}",
+            )
+
+
 def measure(
-    saved: Stored, watched: Callable[[int], Watcher], *, destroy: Sequence[str]
+    saved: Stored,
+    watched: Callable[[int], Watcher],
+    *,
+    destroy: Sequence[str],
+    trace_latency: bool = False,
 ) -> tuple[Failed, ...]:
     """Run the missing steps of a review, and return those that failed.
 
     ``watched`` is called with the number of missing steps, if any, and returns their watcher. Raises Interrupted at
     Ctrl-C.
     """
-    from iogauge.execution import execute, layered, purge
+    from iogauge.execution import execute, layered, purge, require_tracing
+    from iogauge.library.tunings.rungs import tuned_as
     from iogauge.machine.fingerprint import fingerprint_of
     from iogauge.reviews import runner
     from iogauge.suites import suite_of
 
+    if trace_latency and not is_virtual(saved.manifest):
+        require_tracing()
     try:
         with saved.lock():
             steps = runner.remaining(saved, suite_of)
@@ -204,11 +309,15 @@ def measure(
             return runner.run_review(
                 saved,
                 suite_of,
-                execute=layered(partial(execute, state=saved.manifest.state), saved.manifest),
+                execute=layered(
+                    partial(execute, state=saved.manifest.state, trace_latency=trace_latency), saved.manifest
+                ),
                 watcher=watched(steps),
                 destroy=destroy,
-                purge=purge,
+                purge=partial(purge, by=saved.manifest.purge_by),
+                tune=tuned_as,
                 fingerprint=fingerprint_of,
+                power_meter=partial(_power_meter, saved.manifest),
             )
     except (runner.Interrupted, KeyboardInterrupt):
         planned = len(saved.manifest.steps)
@@ -219,13 +328,31 @@ def measure(
         ) from None
 
 
+def _power_meter(manifest: Manifest, plan: SuitePlan, step: StepPlan) -> PowerMeter | None:
+    """Return what measures the power of a step; a drive model computes its own."""
+    from iogauge.machine.power.drive_state import drive_state
+    from iogauge.machine.power.meter import PowerMeter
+    from iogauge.machine.power.sources import sources_of
+
+    target = manifest.target(plan.targets[0])
+    if step.power_ns is None or target.modelled:
+        return None
+    return PowerMeter(sources_of(plan.meter), span_ns=step.power_ns, ask=lambda: drive_state(target))
+
+
 def is_virtual(manifest: Manifest) -> bool:
     """Return whether all targets are drive models."""
     return all(target.modelled for target in manifest.targets)
 
 
 def _facts(
-    path: str, *, size_bytes: int | None, destroy: Sequence[str], state: schema.State, say: Say
+    path: str,
+    *,
+    size_bytes: int | None,
+    destroy: Sequence[str],
+    state: schema.State,
+    say: Say,
+    write: bool,
 ) -> TargetFacts:
     """Open a target as the steps will, and return its facts."""
     from iogauge import execution
@@ -234,7 +361,7 @@ def _facts(
 
     await_answers((path,), say=say)
     with open_target(
-        path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=say, state=state
+        path, write=write, size_bytes=size_bytes, destroy=destroy, on_message=say, state=state
     ) as opened:
         if isinstance(opened, ModelTarget):
             execution.check_model(opened.drive, opened.machine)

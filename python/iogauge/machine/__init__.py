@@ -4,10 +4,3 @@
 ``extents`` and ``compress`` examine the data to be read; ``judge`` turns the observations into the warnings of
 ``warnings``; ``watch`` does all this around one run. Nothing on the machine is changed, and no measured I/O issued.
 """
-
-from iogauge.machine.facts import machine_facts
-from iogauge.machine.judge import Observations, RowFigures, Tail, judge
-from iogauge.machine.warnings import warning
-from iogauge.machine.watch import Watch
-
-__all__ = ["Observations", "RowFigures", "Tail", "Watch", "judge", "machine_facts", "warning"]

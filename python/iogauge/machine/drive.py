@@ -1,7 +1,8 @@
 """Reads what a drive says of itself, whatever it is attached by. Nothing is changed, and no data are read.
 
-NVMe drives answer admin commands (``nvme``). Of SATA drives Linux has the identity (``ata``). Of any other device there
-is only what sysfs has, with the reason why there is no more.
+NVMe drives answer admin commands (``nvme``). Of SATA drives Linux has the identity, and they answer ATA commands
+(``ata``), also behind a bridge that says that it translates them. Of any other device there is only what sysfs has,
+with the reason why there is no more.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
-from iogauge.machine.ata import Ata, is_ata, read_ata
+from iogauge.machine.ata.command import AtaDevice
+from iogauge.machine.ata.port import Ata, is_ata, read_ata
+from iogauge.machine.ata.read import read_answers
 from iogauge.machine.nvme.admin import NvmeDevice
 from iogauge.machine.nvme.read import Nvme, read_nvme
-from iogauge.machine.temperature import warmest_C
+from iogauge.machine.samples.temperature import warmest_C
 from iogauge.machine.unread import Unread
 from iogauge.schema import TargetFacts
 from iogauge.target import TargetRefused
@@ -47,13 +52,19 @@ def read_drive(path: str, host: Host = HOST) -> Drive:
 
     Raises TargetRefused if there is no drive, or if Linux does not name it.
     """
-    disk = _drive_of(path, host)
+    return read_disk(_drive_of(path, host), host)
+
+
+def read_disk(disk: BlockDevice, host: Host = HOST) -> Drive:
+    """Read a drive that is known by its directory in sysfs."""
     facts = facts_of_disk(disk)
     drive = Drive(facts, warmest_C([disk.name], host))
     if re.fullmatch(r"nvme\d+n\d+", disk.name):
         return _with_nvme(drive, disk)
     if is_ata(disk):
-        return Drive(facts, drive.temperature_C, ata=read_ata(disk))
+        return _with_ata(drive, disk, read_ata(disk))
+    if _translates_ata(disk):
+        return _with_ata(drive, disk, Ata(None, None, None, None))
     return Drive(facts, drive.temperature_C, restriction=_restriction(disk))
 
 
@@ -102,27 +113,52 @@ def _source_of(node: int, host: Host) -> BlockDevice | None:
 
 
 def _with_nvme(drive: Drive, disk: BlockDevice) -> Drive:
+    everything = ("power states", "features", "SMART", "the error log", "the firmware slots")
+    with _opened(drive, disk, everything) as (fd, unread):
+        if fd is None:
+            return replace(drive, unread=unread)
+        nvme, missing = read_nvme(NvmeDevice(fd))
+        return replace(drive, nvme=nvme, unread=tuple(missing))
+
+
+def _with_ata(drive: Drive, disk: BlockDevice, ata: Ata) -> Drive:
+    with _opened(drive, disk, ("SMART", "the statistics", "the power mode")) as (fd, unread):
+        if fd is None:
+            return replace(drive, ata=ata, unread=unread)
+        answers, missing = read_answers(AtaDevice(fd))
+        return replace(drive, ata=replace(ata, answers=answers), unread=tuple(missing))
+
+
+def _translates_ata(disk: BlockDevice) -> bool:
+    """Return whether a SCSI disk has the page with which a bridge or an adapter says that ATA is behind it."""
+    return (disk.directory / "device" / "vpd_pg89").exists()
+
+
+@contextmanager
+def _opened(
+    drive: Drive, disk: BlockDevice, everything: tuple[str, ...]
+) -> Iterator[tuple[int | None, tuple[Unread, ...]]]:
+    """Open a drive to ask it; None for the descriptor if it cannot be, and why ``everything`` is unread then."""
+
+    def unread(why: str, hint: str | None) -> tuple[Unread, ...]:
+        return tuple(Unread(name, why, hint) for name in everything)
+
     path = drive.facts.path
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Without O_NONBLOCK, a disk drive in standby would be woken.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         refusal = refused_by_kernel(path, "opening it", error)
         root = isinstance(error, PermissionError)
-        return _without_answers(drive, str(refusal), "run as root" if root else refusal.hint)
+        yield None, unread(str(refusal), "run as root" if root else refusal.hint)
+        return
     try:
-        if number_of(os.fstat(fd).st_rdev) != disk.number:
-            return _without_answers(drive, f"{path} is another device here", "make /dev visible here")
-        nvme, unread = read_nvme(NvmeDevice(fd))
+        if number_of(os.fstat(fd).st_rdev) == disk.number:
+            yield fd, ()
+        else:
+            yield None, unread(f"{path} is another device here", "make /dev visible here")
     finally:
         os.close(fd)
-    return Drive(drive.facts, drive.temperature_C, nvme=nvme, unread=tuple(unread))
-
-
-def _without_answers(drive: Drive, why: str, hint: str | None) -> Drive:
-    everything = ("power states", "features", "SMART", "the error log", "the firmware slots")
-    return Drive(
-        drive.facts, drive.temperature_C, unread=tuple(Unread(name, why, hint) for name in everything)
-    )
 
 
 def _restriction(disk: BlockDevice) -> str:

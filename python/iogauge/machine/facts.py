@@ -9,18 +9,24 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from iogauge.machine.cgroups import own_groups
 from iogauge.schema import MachineFacts
-from iogauge.target.users.mounts import Mount, mounts_of
 from iogauge.target.users.sysfs import HOST, Host, read_text
 
-_VIRTUAL_VENDORS = (
-    "qemu", "kvm", "vmware", "virtualbox", "innotek", "xen", "bochs", "parallels", "bhyve", "amazon ec2", "google",
-    "openstack", "digitalocean", "hetzner", "nutanix", "microsoft corporation virtual", "apple virtualization",
+_HYPERVISORS = (
+    "qemu", "kvm", "vmware", "virtualbox", "innotek", "xen", "bochs", "parallels", "bhyve",
+    "microsoft corporation virtual", "apple virtualization",
 )  # fmt: skip
+"""Firmware of these is of virtual machines only."""
+_CLOUDS = ("amazon ec2", "google", "openstack", "digitalocean", "hetzner", "nutanix")
+"""Firmware of these is of virtual machines, and of machines that are rented as a whole."""
+_METAL = re.compile(r"\bmetal\b", re.IGNORECASE)
+"""In the product's name of a machine without a hypervisor, such as ``c7g.metal``."""
 
 
 def machine_facts(host: Host = HOST) -> MachineFacts:
@@ -50,49 +56,33 @@ def machine_facts(host: Host = HOST) -> MachineFacts:
 def virtualised(host: Host = HOST) -> str | None:
     """Return the evidence that this machine is virtual; None if there is none.
 
-    On x86 the CPU's hypervisor flag decides, and firmware names give the maker. On Arm there are only the names.
+    Firmware that names a cloud is no evidence where the CPU could tell: x86 has a flag for it. On Arm there are only
+    the names, and those of machines without a hypervisor say ``metal``.
     """
     folder = host.sys / "class/dmi/id"
     named = " ".join(filter(None, (read_text(folder / "sys_vendor"), read_text(folder / "product_name"))))
-    maker = named if any(vendor in named.lower() for vendor in _VIRTUAL_VENDORS) else None
+    emulated, cloud = (any(maker in named.lower() for maker in makers) for makers in (_HYPERVISORS, _CLOUDS))
     hypervisor = read_text(host.sys / "hypervisor" / "type")
     flags = next(_cpuinfo(host, "flags"), "").split()
     if "hypervisor" in flags:
-        return f"the CPU's hypervisor flag ({maker or hypervisor or 'maker not named'})"
+        maker = named if emulated or cloud else hypervisor
+        return f"the CPU's hypervisor flag ({maker or 'maker not named'})"
     if hypervisor:
         return f"/sys/hypervisor: {hypervisor}"
-    if maker:
-        return f"firmware: {maker}"
+    if emulated or (cloud and not flags and not _METAL.search(named)):
+        return f"firmware: {named}"
     tree = read_text(host.proc / "device-tree" / "hypervisor" / "compatible")
     return f"device tree: {tree}" if tree else None
 
 
 def cgroup_limits(host: Host = HOST) -> Iterator[str]:
-    """Yield this process's cgroup limits on CPU time and I/O, such as ``cpu.max=50000 100000 (in /a)``."""
-    hierarchies = {mount.kind: mount for mount in mounts_of(host) if mount.kind == "cgroup2"}
-    controllers = [mount for mount in mounts_of(host) if mount.kind == "cgroup"]
-    for line in (read_text(host.proc / "self" / "cgroup") or "").splitlines():
-        number, _, rest = line.partition(":")
-        names, _, path = rest.partition(":")
-        if number == "0" and "cgroup2" in hierarchies:
-            yield from _limits(_point(hierarchies["cgroup2"], host), path, _unified)
-        for mount in controllers:
-            if names and set(names.split(",")) & set(mount.options):
-                yield from _limits(_point(mount, host), path, _legacy)
+    """Yield this process's cgroup limits on CPU time and I/O, such as ``cpu.max=50000 100000 (in /a)``.
 
-
-def _point(mount: Mount, host: Host) -> Path:
-    """Return where a hierarchy of cgroups is mounted: below sysfs, which is elsewhere for a recorded tree."""
-    point = Path(mount.point)
-    return host.sys / point.relative_to("/sys") if point.is_relative_to("/sys") else point
-
-
-def _limits(point: Path, path: str, read: Callable[[Path], Iterator[str]]) -> Iterator[str]:
-    """Yield the limits of a group and of all its parents: every one of them holds."""
-    relative = Path(path.lstrip("/"))
-    for group in (relative, *relative.parents):
-        for limit in read(point / group):
-            yield f"{limit} (in /{'' if str(group) == '.' else group})"
+    The limits of a group and of all its parents hold.
+    """
+    for group in own_groups(host):
+        for limit in _unified(group.directory) if group.unified else _legacy(group.directory):
+            yield f"{limit} (in {group.name})"
 
 
 def _unified(folder: Path) -> Iterator[str]:

@@ -25,12 +25,14 @@ def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict
     wanted: dict[tuple[str, int, int], str] = {}
     answered: set[str] = set()
     for facts in targets:
-        try:
-            status = host.stat(facts.path)
-        except OSError:
-            continue
-        wanted[_identity(status)] = facts.path
-        answered.add(number_of(status.st_dev))
+        # A namespace has two devices: a character device that takes commands, named here, and a block device.
+        for name in dict.fromkeys((facts.path, facts.real_path or facts.path)):
+            try:
+                status = host.stat(name)
+            except OSError:
+                continue
+            wanted[_identity(status)] = facts.path
+            answered.add(number_of(status.st_dev))
     users: dict[str, list[str]] = {}
     for file in open_files(host, answered=answered) if wanted else ():
         path = wanted.get(_identity(file.status))
@@ -59,4 +61,6 @@ def _identity(status: stat_result) -> tuple[str, int, int]:
     """Return a key that is the same for every node of a device and for every name of a file."""
     if stat.S_ISBLK(status.st_mode):
         return ("block", status.st_rdev, 0)
+    if stat.S_ISCHR(status.st_mode):
+        return ("character", status.st_rdev, 0)
     return ("file", status.st_dev, status.st_ino)

@@ -16,11 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iogauge.machine.compress import Sample
+from iogauge.machine.samples.throttling import summary
 from iogauge.machine.warnings import warning
 from iogauge.schema import (
     Ceiling,
     Code,
     Direction,
+    DriveSamples,
     EngineKind,
     MachineFacts,
     Notice,
@@ -120,6 +122,7 @@ class Observations:
     """Read and written on the device beyond our own, by device name."""
     polls: Mapping[str, bool] = field(default_factory=dict)
     """Whether the device has poll queues."""
+    drives: Sequence[DriveSamples] = ()
     fallbacks: Sequence[Notice] = ()
 
 
@@ -142,6 +145,7 @@ def judge(
         *compressible(workers, observed),
         *in_flight(result),
         *(one for row in rows for one in judge_row(row, ceiling)),
+        *throttling(observed.drives),
         *busy(targets, observed),
         *polling(workers, machine, targets, observed),
         *observed.fallbacks,
@@ -263,6 +267,13 @@ def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Itera
             yield warning(Code.COMPRESSIBLE, what=f"{path} repeats {sample.repeated_share:.0%} of its blocks")
 
 
+def throttling(drives: Sequence[DriveSamples]) -> Iterator[Notice]:
+    """Warn of drives that throttled, or were so warm that they may have."""
+    for samples in drives:
+        if what := summary(samples):
+            yield warning(Code.THERMAL_THROTTLING, device=samples.device, what=what)
+
+
 def busy(targets: Sequence[TargetFacts], observed: Observations) -> Iterator[Notice]:
     """Warn of other processes with the target open, and of bytes on its device that were not ours."""
     for path, users in observed.users.items():
@@ -296,6 +307,14 @@ def polling(
                 what=f"{worker.name}: hipri under pvsync2",
                 why="since Linux 5.19 preadv2 ignores RWF_HIPRI for polling",
                 remedy="use ioengine=io_uring with hipri, on a device with poll queues",
+            )
+            continue
+        if worker.engine.kind is EngineKind.IO_URING_CMD and kernel_version(machine.kernel) < (6, 1):
+            yield warning(
+                Code.NO_POLLING,
+                what=f"{worker.name}: hipri under io_uring_cmd",
+                why="before Linux 6.1 the kernel does not poll for commands",
+                remedy="use ioengine=io_uring with hipri and direct=1, or a newer kernel",
             )
             continue
         for file in worker.files:

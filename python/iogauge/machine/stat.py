@@ -1,7 +1,8 @@
 """Reads what the kernel counted on a block device during a run: its ``stat`` file after, minus before.
 
 The times cover the block layer and the device, so a result can show how much of its mean latency arises there. The
-counters include the I/O of other programs. For a file, they are those of the device below it.
+counters include the I/O of other programs. For a file, they are those of the device below it. NVMe commands are counted
+since Linux 6.13, if queue/iostats_passthrough is on.
 Source: Documentation/block/stat.rst (11 columns; 15 since Linux 4.18 with discards; 17 since 5.5 with flushes).
 """
 
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from iogauge.schema import DeviceStat, TargetFacts
+from iogauge.schema import DeviceStat, EngineKind, RunPlan, TargetFacts
 from iogauge.target.users.sysfs import HOST, BlockDevice, Host
 
 _COLUMNS = (11, 15, 17)
+REQUESTS = (0, 4, 11, 15)
+"""The columns that count completed reads, writes, trims and flushes."""
 _SECTOR_BYTES = 512
 _MS = 10**6
 _WRAP = 1 << 32
@@ -77,6 +80,33 @@ def differences(
         difference(name, before[name], after[name])
         for name in before
         if name in after and (before[name] != after[name] or not _switched_off(name, host))
+    )
+
+
+def without_requests(names: Iterable[str], host: Host = HOST) -> frozenset[str]:
+    """Return the devices whose drivers take bios, not requests: zram, device-mapper, md.
+
+    They count time in ticks of the kernel's timer (``bdev_start_io_acct``), so the time of a short I/O is mostly zero.
+    """
+    devices = ((name, BlockDevice.by_name(name, host)) for name in names)
+    return frozenset(
+        name for name, device in devices if device and not (device.disk.directory / "mq").is_dir()
+    )
+
+
+def uncounted_commands(plan: RunPlan, targets: Iterable[TargetFacts], host: Host = HOST) -> frozenset[str]:
+    """Return the devices to which the plan's workers send NVMe commands that the kernel does not count."""
+    device_of = {facts.path: facts.device for facts in targets}
+    commanded = {
+        device_of.get(file.path)
+        for stage in plan.stages
+        for worker in stage.workers
+        if worker.engine.kind is EngineKind.IO_URING_CMD
+        for file in worker.files
+    }
+    devices = ((name, BlockDevice.by_name(name, host)) for name in commanded if name)
+    return frozenset(
+        name for name, device in devices if device and device.disk.text("queue/iostats_passthrough") != "1"
     )
 
 

@@ -98,6 +98,11 @@ TEXTS: dict[Code, Text] = {
         "{what}",
         "look at the rate over time in the report; precondition the drive, cool it, or measure longer",
     ),
+    Code.THERMAL_THROTTLING: Text(
+        "{device}: {what}: the figures depend on its cooling, too",
+        "cool it better (airflow, a heat sink), pause between steps (startdelay), or measure for as long as it takes "
+        "to settle",
+    ),
     Code.UNSUPPORTED: Text(
         "{what}",
         "make steps longer (a longer runtime, or pace full), or ask for a lower quantile",

@@ -9,7 +9,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from iogauge.comparison.machines import HEAD, MachineComparison
 from iogauge.report.charts.data import STATISTICS
+from iogauge.report.machine import UNKNOWN, MachinePart
 from iogauge.report.page.facts import environment
 from iogauge.report.page.steps import BETWEEN, VARIATION, StepRow, position_head, step_rows, varied_rows
 from iogauge.report.sections import Part, Report, Section
@@ -41,6 +43,8 @@ def markdown(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield f"## {escaped(', '.join(report.tested))}"
     yield ""
+    for machines in report.differences.machines:
+        yield from _settings(machines, several=len(report.differences.machines) > 1)
     for section in report.sections:
         yield from _findings(section)
     for section in report.sections:
@@ -53,6 +57,8 @@ def _lines(report: Report) -> Iterator[str]:
     for remark in dict.fromkeys(drive.may_miss for drive in report.drives if drive.may_miss):
         yield f"{capitalised(remark)}."
         yield ""
+    for machine in report.machines:
+        yield from _machine(machine, several=len(report.machines) > 1)
     for label, drives in report.tested.items():
         yield from _circumstances(label, drives)
     yield "**How to measure it again**"
@@ -65,6 +71,17 @@ def _lines(report: Report) -> Iterator[str]:
 def _rows(report: Report) -> Iterator[StepRow]:
     for drive in report.drives:
         yield from step_rows(drive)
+
+
+def _settings(machines: MachineComparison, *, several: bool) -> Iterator[str]:
+    """Yield in which settings the machines of two drives differ."""
+    head = f"{machines.after} against {machines.before}: " if several else ""
+    yield escaped(f"{head}{capitalised(machines.answer)}.")
+    yield ""
+    if machines.rows:
+        yield f"{escaped(f'A is {machines.before}, B is {machines.after}')}."
+        yield ""
+        yield from table(HEAD, machines.rows, left=3)
 
 
 def _findings(section: Section) -> Iterator[str]:
@@ -148,6 +165,19 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
         yield from table(head, cells, left=1)
         yield f"{VARIATION} {BETWEEN}"
         yield ""
+
+
+def _machine(part: MachinePart, *, several: bool) -> Iterator[str]:
+    """Yield what differs and what changed; the other settings and every step's interrupts are on the page alone."""
+    yield f"### {escaped(f'Machine: {part.label}' if several else 'Machine')}"
+    yield ""
+    yield from (f"- {escaped(sentence)}" for sentence in (part.sentences if part.known else (UNKNOWN,)))
+    yield ""
+    for conclusion in (part.changed, part.differing):
+        if conclusion.rows:
+            yield f"**{escaped(conclusion.title)}**"
+            yield ""
+            yield from table(conclusion.head, conclusion.rows, left=len(conclusion.head))
 
 
 def _circumstances(label: str, drives: Sequence[SuiteResult]) -> Iterator[str]:

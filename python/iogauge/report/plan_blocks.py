@@ -27,7 +27,7 @@ def comparable(made: Manifest) -> Iterator[str]:
     """Yield how many blocks a comparison of the planned steps needs, and how many are planned."""
     from iogauge.comparison.matching import METRICS
     from iogauge.reviews.estimate import most_places
-    from iogauge.stats.comparison import (
+    from iogauge.stats.differences.comparison import (
         FEWEST_BLOCKS,
         MARGIN,
         blocks_needed,

@@ -225,6 +225,7 @@ def _plan(result: SuiteResult) -> dict[str, Any]:
         "tables": [asdict(table) for table in conclusions.tables],
         "matrices": [asdict(matrix) for matrix in conclusions.matrices],
         "convergences": [asdict(convergence) for convergence in conclusions.convergences],
+        "effects": [asdict(effects) for effects in conclusions.effects],
         "notes": list(plan.notes),
     }
 
@@ -273,7 +274,7 @@ def _head(plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
 
 def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
     figures, mean = position.figures, position.figures.mean
-    iops = _spread(figures.iops, *_between_runs(figures), "{:,.0f}".format)
+    iops = spread(figures.iops, *_between_runs(figures), "{:,.0f}".format)
     achieved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
         name_of(position.plan, plan.axis, series=False, unit=False),
@@ -281,19 +282,19 @@ def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> l
         # The mean of repeats has its interval; that of one run is in --json and in the report.
         "-"
         if mean is None
-        else _spread(mean.value, mean.low, mean.high, numbers.duration)
+        else spread(mean.value, mean.low, mean.high, numbers.duration)
         if figures.runs > 1
         else numbers.duration(mean.value),
         *(numbers.marked(figures.quantile(q)) for q in quantiles),
     ]
 
 
-def _spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+def spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
     """Return a figure with its interval as ± a share of it, or with the bounds of a wide interval.
 
-    >>> _spread(100.0, 98.0, 103.0, numbers.figure), _spread(100.0, None, None, numbers.figure)
+    >>> spread(100.0, 98.0, 103.0, numbers.figure), spread(100.0, None, None, numbers.figure)
     ('100.0 ±3.0 %', '100.0')
-    >>> _spread(54_338.0, 16_000.0, 190_000.0, numbers.figure)
+    >>> spread(54_338.0, 16_000.0, 190_000.0, numbers.figure)
     '54,338 (16,000 to 190,000)'
     """
     if low is None or high is None or value <= 0:

@@ -7,7 +7,7 @@ store alone. The caller passes the function that makes a suite's conclusions, so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,11 +15,15 @@ from iogauge.comparison.published_rows import PublishedRow, published_table
 from iogauge.comparison.sides import Differences, differences, loaded
 from iogauge.report.charts.conclusions import conclusion_charts
 from iogauge.report.charts.heat import heat_chart
+from iogauge.report.charts.latency_parts import latency_parts_chart
 from iogauge.report.charts.over_time import time_chart
+from iogauge.report.charts.overview import overview_chart
 from iogauge.report.charts.percentiles import percentile_chart
-from iogauge.report.charts.pressure import pressure_chart
+from iogauge.report.charts.pressure import pressure_chart, staircase_chart
 from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
+from iogauge.report.machine import MachinePart
+from iogauge.report.names import shorten_labels
 from iogauge.report.page.comparison import (
     Pair,
     PairPart,
@@ -30,11 +34,12 @@ from iogauge.report.page.comparison import (
 )
 from iogauge.report.page.verdict import Verdict, verdict
 from iogauge.results.conclusions import TextTable
+from iogauge.results.machine import ReviewMachine
 from iogauge.results.reported import summary_table
 from iogauge.results.review import Conclude, OnProgress, no_conclusions, no_progress
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
-from iogauge.stats.comparison import MARGIN
+from iogauge.stats.differences.comparison import MARGIN
 
 
 @dataclass(frozen=True)
@@ -68,11 +73,12 @@ class Part:
 
     @cached_property
     def over_time(self) -> tuple[Chart, ...]:
-        """The charts of the drive's latency and throughput over time."""
+        """The charts of the drive's latency and throughput over time, and of the parts of its latency."""
         suite = self.drive.plan.suite
         heat = heat_chart(self.drive, name=f"{suite}-heat-{self.number}")
         time = time_chart(self.drive, name=f"{suite}-over-time-{self.number}")
-        return (time, heat) if heat else (time,)
+        parts = latency_parts_chart(self.drive, name=f"{suite}-latency-parts-{self.number}")
+        return tuple(chart for chart in (time, heat, parts) if chart)
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,16 @@ class Section:
     @cached_property
     def along(self) -> tuple[Chart, ...]:
         """The charts along the suite's axis: one, or one for each series of its steps."""
-        pressure = all(drive.along_pressure for drive in self.drives)
-        return (pressure_chart(self.drives),) if pressure else sweep_charts(self.drives)
+        return (pressure_chart(self.drives),) if self._pressed else sweep_charts(self.drives)
+
+    @cached_property
+    def as_published(self) -> tuple[Chart, ...]:
+        """The staircase of a suite along pressure, for those who ask for it."""
+        return (staircase_chart(self.drives),) if self._pressed else ()
+
+    @property
+    def _pressed(self) -> bool:
+        return all(drive.along_pressure for drive in self.drives)
 
     @cached_property
     def percentiles(self) -> tuple[Chart, ...]:
@@ -113,7 +127,7 @@ class Section:
     @property
     def shared(self) -> tuple[Chart, ...]:
         """The charts that show all drives."""
-        return (*self.along, *self.percentiles)
+        return (*self.along, *self.as_published, *self.percentiles)
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -142,17 +156,20 @@ class Report:
         suites: Sequence[str] = (),
         margin: float = MARGIN,
         on_progress: OnProgress = no_progress,
+        baseline: str | None = None,
     ) -> Report:
         """Read the reviews of these names, directories or ``published``, and compare their drives.
 
         ``suites`` names the suites to report; by default all. A difference within ``margin`` counts as none.
-        ``on_progress`` gets the number of suites read so far, and their total.
+        ``on_progress`` gets the number of suites read so far, and their total. ``baseline`` names the drive that all
+        others are compared with; by default it is the first.
 
         Raises IogaugeError if one is not a review, is damaged or newer, or if the axes of a suite differ.
         """
         named = [str(name) for name in names]
         drives = loaded(named, suites=suites, conclude=conclude, on_progress=on_progress)
-        compared = differences(drives, named, margin=margin)
+        shorten_labels(drives)
+        compared = differences(drives, named, margin=margin, baseline=baseline)
         page_pairs = pairs(compared, drives)
         parts = [part for pair in page_pairs for part in pair.parts]
         return cls(
@@ -190,15 +207,53 @@ class Report:
             results.setdefault(drive.label, []).append(drive)
         return results
 
+    @cached_property
+    def machines(self) -> tuple[MachinePart, ...]:
+        """The machine of each tested drive; none if all drives are models."""
+        parts = [
+            MachinePart(label, ReviewMachine(drives))
+            for label, drives in self.tested.items()
+            if not drives[0].target.modelled
+        ]
+        return tuple(parts)
+
     @property
     def reviews(self) -> list[SuiteResult]:
         """One result of each review, for the facts of the review."""
         return list({drive.path: drive for drive in reversed(self.drives)}.values())[::-1]
 
+    @cached_property
+    def overview(self) -> Chart | None:
+        """One figure of each suite; None for a single suite."""
+        return overview_chart([section.drives for section in self.sections])
+
+    @property
+    def hero(self) -> Chart | None:
+        """The chart of the first screen: the overview, or the last conclusion of the only suite, or its first chart."""
+        if self.overview:
+            return self.overview
+        first = self.sections[0]
+        # What the conclusions end with is their sum: the matrix after the rounds that lead to it.
+        concluded = first.parts[0].concluded if len(first.parts) == 1 else ()
+        return next(iter((*concluded[-1:], *first.charts)), None)
+
+    @property
+    def caption(self) -> str:
+        """What a chart that leaves the report says of its origin: drives, kernels, dates and versions."""
+        manifests = [drive.manifest for drive in self.reviews]
+        kernels = [manifest.machine.kernel for manifest in manifests if not manifest.measured_by]
+        dates = [manifest.created_at[:10] for manifest in manifests]
+        versions = [f"iogauge {manifest.versions.get('iogauge', 'unknown')}" for manifest in manifests]
+        return " · ".join(
+            ", ".join(dict.fromkeys(facts)) for facts in (self.tested, kernels, dates, versions) if facts
+        )
+
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, section by section."""
-        return tuple(chart for section in self.sections for chart in section.charts)
+        """All charts with their caption: the overview, then section by section."""
+        overview = (self.overview,) if self.overview else ()
+        own = (chart for section in self.sections for chart in section.charts)
+        return tuple(replace(chart, caption=self.caption) for chart in (*overview, *own))
 
 
 def _section(drives: tuple[SuiteResult, ...], compared: tuple[PairPart, ...]) -> Section:

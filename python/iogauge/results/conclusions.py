@@ -95,6 +95,34 @@ class Convergence:
 
 
 @dataclass(frozen=True)
+class EffectRow:
+    """How much one tuning changes a figure, in the unit of its ``Effects``."""
+
+    name: str
+    against: str
+    """The tuning with which it is compared."""
+    value: float
+    low: float | None
+    """The lower bound of the 95 % interval; None: not known."""
+    high: float | None
+    established: bool
+    """Whether the difference is significant among all rows."""
+    supported: bool
+    """Whether the samples of both sides support the figure."""
+    published: float | None
+    """The published difference; None: there is none."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What each of several tunings changes of one figure."""
+
+    title: str
+    unit: str
+    rows: tuple[EffectRow, ...]
+
+
+@dataclass(frozen=True)
 class Conclusions:
     """Everything that a suite concludes from the positions of one plan."""
 
@@ -104,5 +132,6 @@ class Conclusions:
     """In reading order."""
     matrices: tuple[Matrix, ...] = ()
     convergences: tuple[Convergence, ...] = ()
+    effects: tuple[Effects, ...] = ()
     quantiles: tuple[float, ...] = QUANTILES
     """The quantiles of latency that are judged besides the mean."""

@@ -13,7 +13,17 @@ from pydantic import TypeAdapter
 
 from iogauge.machine.warnings import of_step
 from iogauge.results.computed import answer, code, figures_of
-from iogauge.schema import Direction, Interval, Model, Notice, RunRecord, StepPlan, SuitePlan
+from iogauge.schema import (
+    AuditChange,
+    Direction,
+    DriveInterrupts,
+    Interval,
+    Model,
+    Notice,
+    RunRecord,
+    StepPlan,
+    SuitePlan,
+)
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import left_level
 from iogauge.store import Review
@@ -29,9 +39,23 @@ class _Facts(Model):
     directions: frozenset[Direction]
     requested_Bps: int
     stopped_by: str | None
+    traced: bool
+
+
+class Surroundings(Model):
+    """What was around a run, cached so that its record need not be read."""
+
+    started_at: str
+    """UTC, ISO 8601."""
+    audit_changes: tuple[AuditChange, ...]
+    """The settings that changed since the review began."""
+    interrupts: tuple[DriveInterrupts, ...]
+    cpus: tuple[int, ...]
+    """CPUs on which its workers were seen."""
 
 
 _FACTS = TypeAdapter(_Facts)
+_SURROUNDINGS = TypeAdapter(Surroundings)
 
 
 class Run:
@@ -41,6 +65,7 @@ class Run:
         self.plan = plan
         self._review = review
         self._suite = suite
+        self._kind = plan.kind or suite.kind
         self._figures: dict[Direction | None, StepFigures] = {}
 
     def __repr__(self) -> str:
@@ -54,6 +79,16 @@ class Run:
     def intervals(self) -> Iterator[Interval]:
         """Yield its intervals, read from the file at each call."""
         return self._review.intervals(self.plan.id)
+
+    @property
+    def measured_stages(self) -> tuple[int, ...]:
+        """The stages in which the measured job runs, in order."""
+        jobs = self.record.jobs.jobs
+        return tuple(
+            number
+            for number, stage in enumerate(self.record.plan.stages)
+            if any(jobs[worker.job].name == self._suite.measured_job for worker in stage.workers)
+        )
 
     @property
     def figures(self) -> StepFigures:
@@ -73,7 +108,7 @@ class Run:
                     self.intervals(),
                     measured_job=self._suite.measured_job,
                     load_jobs=self._suite.load_jobs,
-                    kind=self._suite.kind,
+                    kind=self._kind,
                     direction=direction,
                 ),
             )
@@ -83,7 +118,7 @@ class Run:
         """Return the run's cached answers for a question about the suite's jobs and kind of latency."""
         suite = self._suite
         return self._review.computed(code()).answers(
-            self.plan.id, f"{question}, {suite.measured_job}, {suite.load_jobs}, {suite.kind}"
+            self.plan.id, f"{question}, {suite.measured_job}, {suite.load_jobs}, {self._kind}"
         )
 
     @cached_property
@@ -95,6 +130,7 @@ class Run:
                 directions=self._directions(),
                 requested_Bps=self._requested_Bps(),
                 stopped_by=self.record.result.stopped_by,
+                traced=bool(self.record.latency_traces),
             )
 
         return answer(self._answers(f"facts, {self.plan.direction}"), "facts", _FACTS, facts)
@@ -103,6 +139,21 @@ class Run:
     def warnings(self) -> tuple[Notice, ...]:
         """Warnings about its figures."""
         return of_step(self._facts.warnings, self.plan, left=self._facts.departure or None)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """The settings that changed, interrupts, and the workers' CPUs."""
+
+        def surroundings() -> Surroundings:
+            record = self.record
+            return Surroundings(
+                started_at=record.started_at,
+                audit_changes=record.audit_changes,
+                interrupts=record.interrupts,
+                cpus=tuple(sorted({cpu for worker in record.result.workers for cpu in worker.cpus})),
+            )
+
+        return answer(self._answers("surroundings"), "surroundings", _SURROUNDINGS, surroundings)
 
     @property
     def directions(self) -> frozenset[Direction]:
@@ -118,6 +169,11 @@ class Run:
     def stopped_by(self) -> str | None:
         """Why the run ended early; None: it did not."""
         return self._facts.stopped_by
+
+    @property
+    def traced(self) -> bool:
+        """Whether its requests were traced."""
+        return self._facts.traced
 
     def _directions(self) -> frozenset[Direction]:
         jobs = (job for job in self.record.jobs.jobs if job.name == self._suite.measured_job)

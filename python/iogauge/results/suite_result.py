@@ -78,7 +78,7 @@ class SuiteResult(Tabular, Collection[Position]):
         return tuple(
             self._position(repeats)
             for positions in series.values()
-            for repeats in _along_axis(list(positions.values()))
+            for repeats in _along_axis(list(positions.values()), shuffled=self.plan.shuffled)
         )
 
     def _position(self, planned: list[StepPlan]) -> Position:
@@ -209,8 +209,8 @@ class SuiteResult(Tabular, Collection[Position]):
         ]
 
 
-def _along_axis(positions: list[list[StepPlan]]) -> list[list[StepPlan]]:
-    """Sort the positions of a series: a search plans its steps in another order."""
+def _along_axis(positions: list[list[StepPlan]], *, shuffled: bool) -> list[list[StepPlan]]:
+    """Sort the positions of a series: a search plans its steps in another order, and some suites shuffle theirs."""
     places = [steps[0].at for steps in positions]
-    falling = len(places) > 1 and places[0] > places[1]
+    falling = not shuffled and len(places) > 1 and places[0] > places[1]
     return sorted(positions, key=lambda steps: steps[0].at, reverse=falling)

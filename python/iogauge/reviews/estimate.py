@@ -24,7 +24,7 @@ from iogauge.results.position import name_of
 from iogauge.reviews.ahead import expected_s
 from iogauge.reviews.lengthen import CAP, stretched, why_not_lengthened
 from iogauge.reviews.ordering import order
-from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, TargetFacts
+from iogauge.schema import Direction, Job, Manifest, PurgeBy, StepPlan, SuitePlan, TargetFacts
 from iogauge.suites.suite import Ahead, Suite, SuiteRequest
 
 LINK_Bps = 4 * 32e9 * 128 / 130 / 8
@@ -86,6 +86,7 @@ class ReviewCost:
     following: tuple[Following, ...] = ()
     unknown: tuple[SuitePlan, ...] = ()
     """Plans from which an unknown number of steps follows."""
+    purge_by: PurgeBy = "discard"
 
     @property
     def fewest(self) -> int:
@@ -139,8 +140,15 @@ class ReviewCost:
     def given_back(self, path: str) -> str:
         """Describe how a target's content is discarded; empty if it is not."""
         if any(step.step.purge for step in self.on(path)):
-            return "all content is discarded (purge)"
+            return f"all content is {_PURGED[self.purge_by]}"
         return "content is discarded (trims)" if any(step.trims for step in self.on(path)) else ""
+
+
+_PURGED = {
+    "discard": "discarded (purge)",
+    "format": "erased by a format (purge)",
+    "sanitize": "erased by a sanitize of the drive (purge)",
+}
 
 
 def cost_of_step(
@@ -206,7 +214,7 @@ def cost_of(manifest: Manifest, suites: Callable[[str], Suite]) -> ReviewCost:
         steps += known
         if most:
             following.append(Following(plan, repeat, least, most))
-    return ReviewCost(tuple(steps), tuple(following), tuple(unknown.values()))
+    return ReviewCost(tuple(steps), tuple(following), tuple(unknown.values()), manifest.purge_by)
 
 
 def _costs(

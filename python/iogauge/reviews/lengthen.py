@@ -76,6 +76,6 @@ def _count(plan: SuitePlan, step: StepPlan, record: RunRecord) -> int:
         (),
         measured_job=plan.measured_job,
         load_jobs=plan.load_jobs,
-        kind=plan.kind,
+        kind=step.kind or plan.kind,
         direction=step.direction,
     ).ios

@@ -10,14 +10,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from iogauge import workload
+from iogauge.catalog.profiles import Profile
 from iogauge.errors import IogaugeError
+from iogauge.machine.audit.changes import changes
+from iogauge.machine.idle_states import Declared
 from iogauge.reviews.ordering import placed_plan
 from iogauge.schema import (
+    Audit,
     Ceiling,
     Direction,
     MachineFacts,
     Manifest,
     Pace,
+    PurgeBy,
     State,
     StepPlan,
     SuitePlan,
@@ -25,10 +30,13 @@ from iogauge.schema import (
     TargetState,
 )
 from iogauge.suites.precondition import Precondition
-from iogauge.suites.suite import Suite, SuiteRequest
+from iogauge.suites.suite import LadderRequest, Suite, SuiteRequest
 from iogauge.target.layers import Layer
-from iogauge.text.option import either
+from iogauge.text import numbers
+from iogauge.text.option import call, either
 
+_NAMED = 5
+"""Settings that a message names."""
 _LIBRARIES = ("iogauge", "numpy", "pyarrow", "pydantic", "scipy")
 
 
@@ -42,12 +50,19 @@ def new_manifest(
     ceiling: Ceiling | None,
     pace: Pace = "quick",
     state: State = "as-is",
+    purge_by: PurgeBy = "discard",
+    drive_samples: bool = True,
     repeats: int = 1,
     until_supported: float | None = None,
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
     states: Mapping[str, TargetState] | None = None,
     layers: Callable[[TargetFacts], tuple[Layer, ...]] = lambda _: (),
+    idle_states: Callable[[TargetFacts], Declared | None] = lambda _: None,
+    ladder: Callable[[TargetFacts], LadderRequest | None] = lambda _: None,
+    meter: str | None = None,
+    reads_only: str = "",
+    use: Profile | None = None,
 ) -> Manifest:
     """Plan a review that begins now, as far as it can be planned before its searches.
 
@@ -55,11 +70,18 @@ def new_manifest(
         suites: in the order in which they run, after the preconditioning for ``state``.
         targets: a suite runs on one after the other, or on all at once if its class says so.
         seed: at least 0; the seed of every step derives from it.
+        purge_by: how targets are purged.
+        drive_samples: whether drives are sampled while steps run.
         until_supported: lengthen steps to support this quantile; None: keep the planned lengths.
         size_bytes: how much of every target to use; None: the suite's default. Positive.
         runtime_ns: measured part of a step; None: the suite's default. Positive.
         states: the states of targets that are known, by path.
         layers: returns the block devices around a target, for a suite that compares them.
+        idle_states: returns what a target declares of its idle states, for a suite that keeps it.
+        ladder: returns the tunings of the machine for a target, for a suite that compares them.
+        meter: a shell command that prints watts, for a suite that measures power.
+        reads_only: why nothing may be written, for a suite that can leave its writes out; empty: it may.
+        use: plan only the steps that this profile needs, as far as they are known.
 
     Raises IogaugeError if a planned job file is invalid, for example with a size below a block.
     """
@@ -79,12 +101,19 @@ def new_manifest(
                 targets=group,
                 pace=pace,
                 state=state,
+                purge_by=purge_by,
                 size_bytes=size_bytes,
                 runtime_ns=runtime_ns,
                 layers=layers(group[0]) if suite.LAYERS else (),
+                idle_states=idle_states(group[0]) if suite.IDLE_STATES else None,
+                ladder=ladder(group[0]) if suite.TUNES else None,
+                meter=meter,
+                reads_only=reads_only,
             )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
             plan = suite.plan(request)
+            if use is not None and not plan.prepares:
+                plan = _needed(plan, use)
             plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
     plans = [placed_plan(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
@@ -97,7 +126,10 @@ def new_manifest(
         pace=pace,
         repeats=repeats,
         state=state,
+        purge_by=purge_by,
+        drive_samples=drive_samples,
         until_supported=until_supported,
+        use=use and use.name,
         plans=tuple(plans),
         targets=tuple(targets),
         state_before=dict(states or {}),
@@ -105,6 +137,23 @@ def new_manifest(
         ceiling=ceiling,
         versions=versions(),
     )
+
+
+def _needed(plan: SuitePlan, use: Profile) -> SuitePlan:
+    """Return a plan with the steps that a profile needs, and those that share a drive state with them.
+
+    A plan that begins with a search keeps all: the steps that follow depend on each other.
+    """
+    groups = {
+        step.state_group for step in plan.steps if use.needs(plan.suite, step.series, step.at) and step.judged
+    }
+    kept = tuple(step for step in plan.steps if step.state_group in groups)
+    if not kept and plan.steps:
+        raise IogaugeError(
+            f"the profile {use.name} needs no step of {plan.suite}: no series and position of it are the suite's",
+            hint=f"{call('plan', plan.targets[0], suites=plan.suite)} has its positions",
+        )
+    return plan.model_copy(update={"steps": kept})
 
 
 def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
@@ -116,6 +165,13 @@ def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
         return True
     others = [other for other in plans if not other.prepares and set(other.targets) & set(plan.targets)]
     return any(not other.steps or any(map(_writes, other.steps)) for other in others)
+
+
+def only_reads(manifest: Manifest) -> bool:
+    """Return whether all steps of a review are planned and none changes the content of its targets."""
+    return all(plan.steps and not any(map(_writes, plan.steps)) for plan in manifest.plans) and not any(
+        plan.search or any(step.follows for step in plan.steps) for plan in manifest.plans
+    )
 
 
 def _writes(step: StepPlan) -> bool:
@@ -182,6 +238,19 @@ def differences(manifest: Manifest, machine: MachineFacts) -> Iterator[str]:
     ):
         if then != now:
             yield f"{name} was {then} when this review began, and is {now} now: its steps may not be comparable"
+
+
+def settings_changed(begun: Sequence[Audit], now: Sequence[Audit]) -> Iterator[str]:
+    """Yield a sentence if settings changed since the review began, those that change latency most first."""
+    titles = {fact.id: fact.title for audit in begun for fact in audit.facts}
+    changed = [f"{titles[change.id]} was {change.old}, and is {change.new}" for change in changes(begun, now)]
+    if changed:
+        count = numbers.counted(len(changed), "setting")
+        more = f"; and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        yield (
+            f"{count} changed since this review began, so its steps may not be comparable: "
+            f"{'; '.join(changed[:_NAMED])}{more}"
+        )
 
 
 def versions() -> dict[str, str]:

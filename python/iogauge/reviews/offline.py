@@ -286,9 +286,10 @@ class _Results:
         on_message: Callable[[str], None],
         on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None],
         ceiling: Ceiling | None,
+        drive_samples: bool,
     ) -> RunRecord:
         """Return the record of the step of this job file. Raises IogaugeError if it has no result yet."""
-        del destroy, interval_ns, on_message, on_start, ceiling
+        del destroy, interval_ns, on_message, on_start, ceiling, drive_samples
         step_id = job_file.source
         paths = result_paths(self.directory, step_id, job_file, self.program)
         try:
@@ -339,6 +340,7 @@ def _search(review: Review, results: _Results) -> None:
                     on_message=_Unwatched().message,
                     on_start=lambda _plan, _targets: None,
                     ceiling=None,
+                    drive_samples=False,
                 )
             except IogaugeError:
                 continue  # no result: run_review reports what that means

@@ -6,7 +6,8 @@ review is interrupted, and no two steps share a seed.
 
 Repeats are randomised complete blocks: a repeat runs every suite on every target once, in its own order, so that drift
 (temperature, wear, neighbours) does not fall on one of them alone. Preconditioning comes first in its block. A review
-without repeats keeps the order in which the user named its suites.
+without repeats keeps the order in which the user named its suites. A suite that compares its own steps has them
+shuffled too (``SuitePlan.shuffled``): each series stays together, and runs in another order in every repeat.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def placed_plan(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
     search = plan.search and _placed(plan.search, key=plan.key, seed=seed, repeat=0)
     check_steps(plan.model_copy(update={"steps": ()}), plan.steps)
     steps = placed(plan.steps, key=plan.key, seed=seed, repeats=range(repeats))
+    if plan.shuffled:
+        steps = shuffled(steps, seed=seed)
     return plan.model_copy(update={"search": search, "steps": steps})
 
 
@@ -74,6 +77,16 @@ def placed(steps: Sequence[StepPlan], *, key: str, seed: int, repeats: Iterable[
     ['mixed.reads-70', 'mixed.reads-70.r2']
     """
     return tuple(_placed(step, key=key, seed=seed, repeat=repeat) for repeat in repeats for step in steps)
+
+
+def shuffled(steps: Iterable[StepPlan], *, seed: int) -> tuple[StepPlan, ...]:
+    """Return steps with those of each repeat and series in random order, by the review's seed."""
+    groups: dict[tuple[int, str], list[StepPlan]] = {}
+    for step in steps:
+        groups.setdefault((step.repeat, step.series), []).append(step)
+    for (repeat, series), group in groups.items():
+        random.Random(seed_of(seed, f"order of {group[0].id}, {series}, repeat {repeat}")).shuffle(group)
+    return tuple(step for group in groups.values() for step in group)
 
 
 def _placed(step: StepPlan, *, key: str, seed: int, repeat: int) -> StepPlan:

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
+from iogauge.machine.audit.changes import changes
+from iogauge.machine.power.meter import PowerMeter
 from iogauge.results.position import name_of
 from iogauge.reviews.ahead import Ahead, expected_s
 from iogauge.reviews.lengthen import longer, shortfall, why_not_lengthened
@@ -28,6 +31,7 @@ from iogauge.schema import (
     Interval,
     JobFile,
     Notice,
+    Rung,
     RunPlan,
     RunRecord,
     StepPlan,
@@ -53,6 +57,7 @@ class Execute(Protocol):
         on_message: Callable[[str], None],
         on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None],
         ceiling: Ceiling | None,
+        drive_samples: bool,
     ) -> RunRecord:
         """Run a job file once."""
 
@@ -62,6 +67,18 @@ class Purge(Protocol):
 
     def __call__(self, path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
         """Discard all content of a target."""
+
+
+class Tune(Protocol):
+    """Sets the machine as a rung wants it; ``library.tunings.rungs.tuned_as`` is one."""
+
+    def __call__(
+        self, rung: Rung, path: str, *, on_message: Callable[[str], None]
+    ) -> AbstractContextManager[object]:
+        """Return a context in which the settings of ``rung`` hold, for the target ``path``; its end undoes them.
+
+        Raises IogaugeError if one of them cannot be set.
+        """
 
 
 class Watcher(Protocol):
@@ -103,7 +120,9 @@ def run_review(
     watcher: Watcher,
     destroy: Collection[str] = (),
     purge: Purge | None = None,
+    tune: Tune | None = None,
     fingerprint: Callable[[TargetFacts], WriteFingerprint | None] = lambda _: None,
+    power_meter: Callable[[SuitePlan, StepPlan], PowerMeter | None] = lambda _plan, _step: None,
 ) -> tuple[Failed, ...]:
     """Run the missing steps of a review, its searches first. The caller holds the review's lock.
 
@@ -114,7 +133,9 @@ def run_review(
         watcher: shows steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
         purge: discards all content of a target; needed if a step begins with a purge.
+        tune: sets the machine while a step runs; needed if a step has settings of its own.
         fingerprint: returns what later shows whether anything wrote to a target; None if nothing can.
+        power_meter: returns what measures the power of a step; None: nothing does.
 
     Returns:
         The steps that failed. The rest of their state groups did not run; all other steps did.
@@ -127,7 +148,18 @@ def run_review(
     restart_groups(review, suites, watcher.message)
     if remaining(review, suites):
         check_targets(review, fingerprint, watcher.message, killed)
-    run = _Run(review, suites, execute, watcher, destroy, purge, fingerprint, ahead=Ahead(_missing(review)))
+    run = _Run(
+        review,
+        suites,
+        execute,
+        watcher,
+        destroy,
+        purge,
+        tune,
+        fingerprint,
+        power_meter,
+        ahead=Ahead(_missing(review)),
+    )
     for plan in review.manifest.plans:
         if plan.prepares:
             run.plan(plan.key, 0)
@@ -171,7 +203,9 @@ class _Run:
     watcher: Watcher
     destroy: Collection[str]
     purge: Purge | None
+    tune: Tune | None
     fingerprint: Callable[[TargetFacts], WriteFingerprint | None]
+    power_meter: Callable[[SuitePlan, StepPlan], PowerMeter | None]
     ahead: Ahead
     failed: list[Failed] = field(default_factory=list)
     failed_groups: set[str] = field(default_factory=set)
@@ -313,6 +347,12 @@ class _Run:
             self._purge(plan)
         with self.review.begin(step.id) as writer:
             unsaved: list[IogaugeError] = []
+            meter = self.power_meter(plan, step) if step.power_ns else None
+
+            def on_start(run_plan: RunPlan, _targets: tuple[TargetFacts, ...]) -> None:
+                if meter is not None:
+                    meter.start()
+                self.watcher.started(run_plan)
 
             def on_interval(interval: Interval) -> None:
                 try:
@@ -323,21 +363,26 @@ class _Run:
                 self.watcher.interval(interval)
 
             try:
-                record = self.execute(
-                    job_file,
-                    destroy=self.destroy,
-                    seed=step.seed,
-                    interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
-                    on_interval=on_interval,
-                    on_message=self.watcher.message,
-                    on_start=lambda plan, _targets: self.watcher.started(plan),
-                    ceiling=self.review.manifest.ceiling,
-                )
+                with self._tuned(plan, step):
+                    record = self.execute(
+                        job_file,
+                        destroy=self.destroy,
+                        seed=step.seed,
+                        interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
+                        on_interval=on_interval,
+                        on_message=self.watcher.message,
+                        on_start=on_start,
+                        ceiling=self.review.manifest.ceiling,
+                        drive_samples=self.review.manifest.drive_samples and not plan.undisturbed,
+                    )
             except IogaugeError as error:
                 if unsaved:
                     raise
                 self._fail(plan, step, str(error))
                 return
+            finally:
+                power = meter.finish() if meter is not None else None
+            record = self._with_changes(step, record).model_copy(update={"power": power})
             problem = _problem(record)
             if problem is None:
                 writer.finish(record)
@@ -347,6 +392,29 @@ class _Run:
         if record.result.stopped_by == "interrupt":
             raise Interrupted(step.id)
         self._fail(plan, step, f"ended early: {problem}")
+
+    def _with_changes(self, step: StepPlan, record: RunRecord) -> RunRecord:
+        """Return a record with the settings that changed since the review began, in the place of its audits.
+
+        An audit of a drive that the review has not used before is saved with the review, unless the step's rung had
+        set the machine: the review's audits show the machine as it is. What a rung sets is in the plan, and no change.
+        """
+        begun = self.review.audits()
+        known = {audit.target for audit in begun}
+        rung = step.rung.settings if step.rung else {}
+        new = () if rung else tuple(audit for audit in record.audits if audit.target not in known)
+        if new:
+            self.review.save_audits((*begun, *new))
+        changed = tuple(change for change in changes(begun, record.audits) if change.id not in rung)
+        return record.model_copy(update={"audits": (), "audit_changes": changed})
+
+    def _tuned(self, plan: SuitePlan, step: StepPlan) -> AbstractContextManager[object]:
+        """Return the context in which a step runs: with the settings of its rung, if it has any."""
+        if step.rung is None or not step.rung.settings:
+            return contextlib.nullcontext()
+        if self.tune is None:
+            raise RuntimeError(f"{step.id} has settings of the machine: run_review() needs tune")
+        return self.tune(step.rung, plan.targets[0], on_message=self.watcher.message)
 
     def _purge(self, plan: SuitePlan) -> None:
         if self.purge is None:

@@ -1,13 +1,21 @@
 """The records that are stored or passed between layers, and their version.
 
 ``jobs`` has the user's request in fio's terms, ``plans`` the complete input of the Rust core, ``results`` its output,
-``facts`` the facts about machine and target, and ``review`` the manifest of a saved review. Plans and results have Rust
-twins, which must change with them.
-Times are integer nanoseconds, sizes integer bytes, quantiles fractions; the unit ends the name.
+``facts`` the facts about machine and target, ``audit`` the settings of the machine, ``split`` where the time of
+requests went, and ``review`` the manifest of a saved review. Plans and results have Rust twins, which must change with
+them. Times are integer nanoseconds, sizes integer bytes, quantiles fractions; the unit ends the name.
 """
 
 from __future__ import annotations
 
+from iogauge.schema.audit import (
+    Audit,
+    AuditChange,
+    AuditFact,
+    DriveInterrupts,
+    Interrupt,
+    StoredAudits,
+)
 from iogauge.schema.base import (
     SCHEMA_VERSION,
     Direction,
@@ -24,10 +32,14 @@ from iogauge.schema.facts import (
     Ceiling,
     Code,
     DeviceStat,
+    IdleState,
     LedgerEntry,
     MachineFacts,
     ModelFacts,
     Notice,
+    PowerRecord,
+    PowerTrace,
+    PurgeBy,
     ReportedLatency,
     RunRecord,
     State,
@@ -57,6 +69,7 @@ from iogauge.schema.plans import (
     BufferPlan,
     EnginePlan,
     FilePlan,
+    NamespacePlan,
     PatternPlan,
     RunPlan,
     SchedulePlan,
@@ -76,11 +89,18 @@ from iogauge.schema.results import (
     Tally,
     WorkerResult,
 )
-from iogauge.schema.review import Axis, Manifest, Pace, StepPlan, SuitePlan
+from iogauge.schema.review import Axis, Manifest, Pace, Rung, StepPlan, SuitePlan
+from iogauge.schema.samples import COUNTERS, SAMPLED, DriveReading, DriveSamples
+from iogauge.schema.split import LatencySplit, LatencyTrace, Part, PartLatency
 
 __all__ = [
+    "COUNTERS",
+    "SAMPLED",
     "SCHEMA_VERSION",
     "Amount",
+    "Audit",
+    "AuditChange",
+    "AuditFact",
     "Axis",
     "BegunAs",
     "BlockSize",
@@ -93,43 +113,58 @@ __all__ = [
     "DeviceStat",
     "Direction",
     "Distribution",
+    "DriveInterrupts",
+    "DriveReading",
     "DriveResult",
+    "DriveSamples",
     "Encoded",
     "EngineKind",
     "EnginePlan",
     "Exact",
     "FilePlan",
+    "IdleState",
     "InFlight",
+    "Interrupt",
     "Interval",
     "Job",
     "JobFile",
     "Kind",
+    "LatencySplit",
+    "LatencyTrace",
     "LedgerEntry",
     "MachineFacts",
     "Manifest",
     "Model",
     "ModelFacts",
+    "NamespacePlan",
     "NonNegative",
     "NormalDistribution",
     "Notice",
     "Pace",
     "ParetoDistribution",
+    "Part",
+    "PartLatency",
     "PatternPlan",
     "PerDirection",
     "Percent",
     "Positive",
+    "PowerRecord",
+    "PowerTrace",
+    "PurgeBy",
     "Quantile",
     "ReportedLatency",
     "RowResult",
     "RunPlan",
     "RunRecord",
     "RunResult",
+    "Rung",
     "Rw",
     "SchedulePlan",
     "SizesPlan",
     "StagePlan",
     "State",
     "StepPlan",
+    "StoredAudits",
     "SuitePlan",
     "SyncMode",
     "Tally",

@@ -7,10 +7,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from iogauge.schema.audit import Audit, AuditChange, DriveInterrupts
 from iogauge.schema.base import SCHEMA_VERSION, Direction, Model, NonNegative, Positive
 from iogauge.schema.jobs import JobFile
 from iogauge.schema.plans import RunPlan
 from iogauge.schema.results import Kind, RunResult
+from iogauge.schema.samples import DriveSamples
+from iogauge.schema.split import LatencySplit, LatencyTrace
 
 
 class Ceiling(Model):
@@ -52,6 +55,7 @@ class Code(StrEnum):
     UNSTEADY = "unsteady"
     WRITTEN_MEANWHILE = "written_meanwhile"
     UNSUPPORTED = "unsupported"
+    THERMAL_THROTTLING = "thermal_throttling"
 
 
 class Notice(Model):
@@ -68,6 +72,10 @@ State = Literal["as-is", BegunAs]
 """Preconditioning of a drive before it is measured: none, or into one of these states."""
 
 
+PurgeBy = Literal["discard", "format", "sanitize"]
+"""How a target is purged: by a discard, or by an NVMe drive's own Format NVM or Sanitize."""
+
+
 class ModelFacts(Model):
     """The models behind a modelled target. The seed is in the plan."""
 
@@ -80,6 +88,26 @@ class ModelFacts(Model):
     """Checksum of the parameters of both."""
     begun_as: BegunAs | None = None
     """The state in which its runs begin; None: its media have no states, or an older iogauge wrote this."""
+
+
+class IdleState(Model):
+    """A state that a drive, its link or the CPUs may enter when idle, as it is declared. Unknown facts are None."""
+
+    part: Literal["drive", "link", "CPU"]
+    name: str
+    """Such as ``power state 4``."""
+    operational: bool = False
+    """Whether requests are served in it."""
+    enabled: bool | None = None
+    """Whether it is entered without a command."""
+    after_ns: NonNegative | None = None
+    """Idle time after which it is entered."""
+    entry_ns: NonNegative | None = None
+    """Time to enter it, at most."""
+    exit_ns: NonNegative | None = None
+    """Time to leave it, at most."""
+    power_W: float | None = None
+    """Power of the drive in it."""
 
 
 class TargetFacts(Model):
@@ -100,6 +128,8 @@ class TargetFacts(Model):
     rotational: bool | None = None
     scheduler: str | None = None
     write_cache: str | None = None
+    polls: bool | None = None
+    """Whether its driver polls for the requests that ask for it."""
     link_Bps: Positive | None = None
     """Bandwidth of the drive's link, bytes a second; for a file, of the drive below it."""
     modelled: ModelFacts | None = None
@@ -162,6 +192,28 @@ class ReportedLatency(Model):
     """By fraction, in (0, 1)."""
 
 
+class PowerTrace(Model):
+    """Readings of power from one source during a run."""
+
+    source: str
+    of: Literal["target", "host"]
+    """Whose power it is: ``host`` is the whole computer, or its processors."""
+    at_ns: tuple[NonNegative, ...]
+    """When each was read, from the start of the run."""
+    power_W: tuple[float, ...]
+    """Mean power since the reading before, or the power at that instant."""
+
+
+class PowerRecord(Model):
+    """The power of a run, as far as anything measured it."""
+
+    traces: tuple[PowerTrace, ...] = ()
+    state: str | None = None
+    """The drive's power state at the end of the measured part, by its own account; None: unknown."""
+    problems: tuple[str, ...] = ()
+    """Why sources gave nothing, or not all: a clause each."""
+
+
 class RunRecord(Model):
     """A run with everything that is needed to judge it, as ``iogauge run`` prints it and a review stores it."""
 
@@ -175,14 +227,31 @@ class RunRecord(Model):
     warnings: tuple[Notice, ...]
     started_at: str
     """UTC, ISO 8601."""
+    drive_samples: tuple[DriveSamples, ...] = ()
+    """What the drives said of themselves, one for each drive that says something."""
     reported: tuple[ReportedLatency, ...] = ()
     """Latencies without a histogram, in a run of another program."""
+    audits: tuple[Audit, ...] = ()
+    """The settings before the run: the machine's, then those of each drive. Empty in a review, which stores them once,
+    and for drive models."""
+    audit_changes: tuple[AuditChange, ...] = ()
+    """In a review: the settings that changed since it began."""
+    interrupts: tuple[DriveInterrupts, ...] = ()
+    """The interrupts of each drive that has any."""
+    latency_splits: tuple[LatencySplit, ...] = ()
+    """Where the mean lat went, by device and direction; empty for drive models and in runs of other programs."""
+    latency_traces: tuple[LatencyTrace, ...] = ()
+    """By device; empty: nothing was traced."""
+    power: PowerRecord | None = None
+    """None: power was not to be measured."""
 
 
 class LedgerEntry(Model):
     """A line of a target's ledger: what a run wrote to it, or that it was purged."""
 
     what: Literal["run", "purge"]
+    purged_by: PurgeBy | None = None
+    """How; None: it is a run, or the discard of an older iogauge."""
     at: str
     """When it began, UTC, ISO 8601."""
     source: str = ""
@@ -203,6 +272,8 @@ class TargetState(Model):
     """The ledger's first entry, UTC, ISO 8601."""
     purged_at: str | None
     """The last purge of the target; None: the ledger has none."""
+    purged_by: PurgeBy = "discard"
+    """How it was purged then."""
     written_bytes: NonNegative
     """Since that purge or, without one, since the ledger's first entry."""
     random_bytes: NonNegative

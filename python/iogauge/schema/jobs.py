@@ -53,10 +53,17 @@ class EngineKind(StrEnum):
     """fio's ``ioengine``, as far as supported. ``sync`` is read as psync; ``pvsync`` is not: use pvsync2."""
 
     IO_URING = "io_uring"
+    IO_URING_CMD = "io_uring_cmd"
+    """NVMe commands to a namespace's character device, past the block layer."""
     LIBAIO = "libaio"
     PVSYNC2 = "pvsync2"
     PSYNC = "psync"
     NULL = "null"
+
+    @property
+    def has_ring(self) -> bool:
+        """Whether requests go through an io_uring."""
+        return self in (EngineKind.IO_URING, EngineKind.IO_URING_CMD)
 
 
 class SyncMode(StrEnum):

@@ -34,6 +34,18 @@ class PatternPlan(Model):
     fdatasync_every: NonNegative
 
 
+class NamespacePlan(Model):
+    """How NVMe commands reach the namespace behind a block device: fio's io_uring_cmd."""
+
+    fd: NonNegative
+    """A descriptor of its character device (``/dev/ng0n1``)."""
+    nsid: Positive
+    block_bytes: Positive
+    """Bytes of a logical block."""
+    largest_bytes: Positive
+    """The most that one command may move."""
+
+
 class FilePlan(Model):
     """One opened file or device. The core opens ``/proc/self/fd/FD`` again with the worker's own flags."""
 
@@ -44,6 +56,8 @@ class FilePlan(Model):
     is_block_device: bool
     region_offset_bytes: NonNegative
     region_bytes: Positive
+    namespace: NamespacePlan | None = None
+    """How io_uring_cmd reaches it; None under the other engines, and in older records."""
 
 
 class SchedulePlan(Model):

@@ -9,8 +9,10 @@ from pydantic import Field, FiniteFloat
 from iogauge.schema.base import SCHEMA_VERSION, Direction, Model, NonNegative, Positive, Quantile
 from iogauge.schema.facts import (
     Ceiling,
+    IdleState,
     MachineFacts,
     Notice,
+    PurgeBy,
     State,
     TargetFacts,
     TargetState,
@@ -25,6 +27,18 @@ class Axis(Model):
 
     name: str
     unit: str
+
+
+class Rung(Model):
+    """The settings of the machine with which a step runs."""
+
+    name: str
+    settings: dict[str, str | int] = Field(default_factory=dict)
+    """Wanted values, by the id of the setting; empty: the machine as it is."""
+    against: str = ""
+    """Name of the rung with which it is compared; empty: it is compared with none."""
+    published: str = ""
+    """The host of the published figures of this rung; empty: there are none."""
 
 
 class StepPlan(Model):
@@ -60,6 +74,12 @@ class StepPlan(Model):
     """False: it only brings the drive into a state, and its figures are not judged."""
     direction: Direction | None = None
     """The direction of the measured job that is judged; None: all that its pattern issues."""
+    kind: Kind | None = None
+    """The latency that is judged; None: the plan's."""
+    rung: Rung | None = None
+    """How the machine is set while it runs; None: the machine is left as it is."""
+    power_ns: tuple[NonNegative, NonNegative] | None = None
+    """The part of its run in which power is measured, from the run's start; None: power is not measured."""
 
 
 class SuitePlan(Model):
@@ -95,6 +115,14 @@ class SuitePlan(Model):
     """Part of a step before it, not measured."""
     prepares: bool = False
     """Whether it preconditions its targets: it runs before the other plans."""
+    idle_states: tuple[IdleState, ...] = ()
+    """What its first target, the target's link and the CPUs declared when the review began, if the suite needs it."""
+    shuffled: bool = False
+    """Whether the steps of each series run in another random order in every repeat."""
+    undisturbed: bool = False
+    """Whether nothing but its own requests may reach its targets while it runs, not even a question for temperature."""
+    meter: str | None = None
+    """The shell command that prints watts; None: none was given."""
     notes: tuple[str, ...] = ()
 
 
@@ -115,8 +143,13 @@ class Manifest(Model):
     repeats: Positive = 1
     """How often every suite runs on its targets."""
     state: State = "as-is"
+    purge_by: PurgeBy = "discard"
+    drive_samples: bool = True
+    """Whether the drives are sampled while steps run."""
     until_supported: Quantile | None = None
     """The quantile that steps are lengthened to support."""
+    use: str | None = None
+    """The profile that it was planned for, a name or the absolute path of a file; None: its suites were named."""
     plans: tuple[SuitePlan, ...]
     """One for every suite and target, in the order in which the user named them."""
     targets: tuple[TargetFacts, ...]

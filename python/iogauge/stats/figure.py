@@ -7,7 +7,7 @@ from typing import Literal
 
 from iogauge.text import numbers
 
-Unit = Literal["ns", "IOPS", "B/s"]
+Unit = Literal["ns", "IOPS", "B/s", "W"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Figure:
     long_enough: bool = True
     """Whether the run is long enough for its dependence. If not, both sides of the interval are open."""
     unit: Unit = "ns"
-    """``ns`` of a latency, ``IOPS`` or ``B/s`` of a rate."""
+    """``ns`` of a latency, ``IOPS`` or ``B/s`` of a rate, ``W`` of a power."""
 
     @property
     def text(self) -> str:
@@ -73,4 +73,6 @@ def written(value: float, unit: Unit) -> str:
     """
     if unit == "IOPS":
         return numbers.figure(value) if value < 1000 else f"{value:,.0f}"
+    if unit == "W":
+        return numbers.power(value)
     return numbers.duration(value) if unit == "ns" else numbers.bandwidth(value)

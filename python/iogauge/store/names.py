@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MANIFEST = "manifest.json"
+AUDITS = "audits.json"
 RECORD = "record.json"
 TOTALS = "totals.parquet"
 INTERVALS = "intervals.parquet"

@@ -3,6 +3,7 @@
 Layout::
 
     DIR/manifest.json                 what was planned, on which targets, with which seed; carries its own checksum
+    DIR/audits.json                   the settings of machine and drives when it began; carries its own checksum
     DIR/steps/ID/record.json          the run of step ID, without its histograms
     DIR/steps/ID/totals.parquet       its totals, histograms included
     DIR/steps/ID/intervals.parquet    the same per interval
@@ -28,13 +29,13 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, RunRecord
+from iogauge.schema import SCHEMA_VERSION, Audit, Interval, Manifest, RunRecord, StoredAudits
 from iogauge.store import durable
 from iogauge.store.checksums import check_file, with_checksum, write_checksums
 from iogauge.store.computed import Computed
 from iogauge.store.durable import explained, goes_on
-from iogauge.store.names import INTERVALS, MANIFEST, RECORD, TOTALS
-from iogauge.store.objects import read_checked, read_object, understood
+from iogauge.store.names import AUDITS, INTERVALS, MANIFEST, RECORD, TOTALS
+from iogauge.store.objects import read_checked, read_object, understood, write_checked
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded, upgraded_record
 from iogauge.text.option import call, option
@@ -116,6 +117,22 @@ class Review:
         """Replace the manifest atomically, in the current version of the schema."""
         self.manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
         durable.replace_file(self.path / MANIFEST, manifest_bytes(self.manifest), then=goes_on())
+
+    def audits(self) -> tuple[Audit, ...]:
+        """Return the audits from when the review began: the machine's, then one for each drive that a step used.
+
+        None for a review of drive models, or one that an older iogauge saved. Raises IogaugeError if they are damaged.
+        """
+        path = self.path / AUDITS
+        return read_checked(path, StoredAudits).audits if path.exists() else ()
+
+    def save_audits(self, audits: tuple[Audit, ...]) -> None:
+        """Replace the audits atomically.
+
+        Raises:
+            IogaugeError: the disk is full, or the directory has vanished.
+        """
+        write_checked(self.path / AUDITS, StoredAudits(audits=audits))
 
     def completed(self) -> tuple[str, ...]:
         """Return the ids of the complete steps, plan by plan."""

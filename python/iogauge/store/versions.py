@@ -1,8 +1,10 @@
 """Refuses files of a newer iogauge, and upgrades manifests and records of older ones.
 
-Version 4: some fields have plainer names. Version 3: the manifest and the figures always carry a checksum. Version 2: a
-review has any number of suites, targets and repeats; version 1 had one of each. In old manifests, a step's label says
-whether it is a round. New fields have defaults in ``schema/`` and need no upgrade. The schema checks the values.
+Version 5: audits, interrupts, samples of drives, the split of latency, power; older reviews lack them, and nothing is
+converted. Version 4: some fields have plainer names. Version 3: the manifest and the figures always carry a checksum.
+Version 2: a review has any number of suites, targets and repeats; version 1 had one of each. In old manifests, a step's
+label says whether it is a round. New fields have defaults in ``schema/`` and need no upgrade. The schema checks the
+values.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION
 from iogauge.store.checksums import damaged
 
+_NAMED = 4
+"""The first version in which fields have their names of today."""
 _MANIFEST_NAMES = {"found": "state_before", "left": "fingerprint_after", "under_way": "running_step"}
 _PLAN_NAMES = {"reader": "measured_job", "pressure": "load_jobs", "beside": "compared_with"}
 
@@ -38,7 +42,7 @@ def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
     """
     version = manifest.get("schema_version")
     manifest = _with_rounds(_of_many(manifest) if version == 1 else manifest)
-    return manifest if version == SCHEMA_VERSION else _with_names(manifest)
+    return manifest if isinstance(version, int) and version >= _NAMED else _with_names(manifest)
 
 
 def upgraded_record(record: dict[str, Any]) -> dict[str, Any]:
@@ -47,9 +51,9 @@ def upgraded_record(record: dict[str, Any]) -> dict[str, Any]:
     >>> upgraded_record({"schema_version": 3, "told": []})
     {'schema_version': 3, 'reported': []}
     """
-    return (
-        record if record.get("schema_version") == SCHEMA_VERSION else _renamed(record, {"told": "reported"})
-    )
+    version = record.get("schema_version")
+    named = isinstance(version, int) and version >= _NAMED
+    return record if named else _renamed(record, {"told": "reported"})
 
 
 def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

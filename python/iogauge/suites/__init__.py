@@ -16,14 +16,19 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Direction, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, ratio
+from iogauge.suites.act import Act
 from iogauge.suites.burst_credit import BurstCredit
 from iogauge.suites.commit_latency import CommitLatency
+from iogauge.suites.idle.idle_power import IdlePower
+from iogauge.suites.idle.wake_latency import WakeLatency
+from iogauge.suites.ladder import LadderSuite
 from iogauge.suites.many_drives import ManyDrives
 from iogauge.suites.mixed import Mixed
 from iogauge.suites.own import python_file, toml_plan
 from iogauge.suites.own.plain import PlainSuite
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.queue_depth import QueueDepth
+from iogauge.suites.quick import Quick
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
 from iogauge.suites.snia.composite import PtsComposite
 from iogauge.suites.snia.cross_stimulus import PtsCrossStimulus
@@ -90,6 +95,11 @@ SUITES: dict[str, Suite] = {
         ManyDrives(),
         StackOverhead(),
         BurstCredit(),
+        WakeLatency(),
+        LadderSuite(),
+        IdlePower(),
+        Quick(),
+        Act(),
     )
 }
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from iogauge.catalog.ladders import Ladder
 from iogauge.catalog.published import Point
 from iogauge.catalog.state import MEANING
 from iogauge.errors import IogaugeError
+from iogauge.machine.idle_states import Declared
 from iogauge.results.conclusions import Conclusions
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import (
@@ -24,6 +26,8 @@ from iogauge.schema import (
     Kind,
     Manifest,
     Pace,
+    PurgeBy,
+    Rung,
     RunRecord,
     State,
     StepPlan,
@@ -37,7 +41,20 @@ from iogauge.text.option import call
 from iogauge.workload.numbers import SECOND, size_text
 from iogauge.workload.options.patterns import file_text
 
-__all__ = ["Ahead", "Axis", "Pace", "StepTemplate", "Suite", "SuiteRequest"]
+__all__ = ["Ahead", "Axis", "LadderRequest", "Pace", "StepTemplate", "Suite", "SuiteRequest"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderRequest:
+    """Which tunings of the machine a suite with ``TUNES`` compares."""
+
+    ladder: Ladder
+    one_at_a_time: bool = False
+    """Whether each rung has its own settings alone, instead of those of the rungs below it too."""
+    reads_only: bool = False
+    """Whether nothing is written to the target."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Why this machine cannot do a rung, by its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +65,21 @@ class SuiteRequest:
     """One target, unless the suite runs on several at once."""
     pace: Pace
     state: State = "as-is"
+    purge_by: PurgeBy = "discard"
     size_bytes: int | None = None
     """How much of each target to use; None: the suite chooses. Positive."""
     runtime_ns: int | None = None
     """Measured part of a step; None: the suite chooses. Positive."""
     layers: tuple[Layer, ...] = ()
     """Block devices to compare the first target with, for a suite with ``LAYERS``."""
+    idle_states: Declared | None = None
+    """What the first target declares, for a suite with ``IDLE_STATES``; None: nothing was looked at."""
+    ladder: LadderRequest | None = None
+    """The tunings of the machine, for a suite with ``TUNES``; None: those that it usually compares."""
+    meter: str | None = None
+    """A shell command that prints watts, for a suite with ``METERED``; None: there is none."""
+    reads_only: str = ""
+    """Why nothing may be written to the targets, for a suite whose reading part makes sense alone; empty: it may."""
 
     @classmethod
     def of(cls, manifest: Manifest, plan: SuitePlan) -> SuiteRequest:
@@ -62,6 +88,7 @@ class SuiteRequest:
             targets=tuple(manifest.target(path) for path in plan.targets),
             pace=manifest.pace,
             state=manifest.state,
+            purge_by=manifest.purge_by,
             size_bytes=plan.size_bytes,
             runtime_ns=plan.runtime_ns,
         )
@@ -110,6 +137,16 @@ class Suite(ABC):
     """The fewest targets of a suite with ``TOGETHER``."""
     LAYERS: ClassVar[bool] = False
     """Whether it compares its target with the layers above and below it."""
+    IDLE_STATES: ClassVar[bool] = False
+    """Whether its plan keeps the idle states that its target declares."""
+    TUNES: ClassVar[bool] = False
+    """Whether its steps run with other settings of the machine."""
+    SHUFFLED: ClassVar[bool] = False
+    """Whether the steps of each series run in another random order in every repeat."""
+    UNDISTURBED: ClassVar[bool] = False
+    """Whether nothing but its own requests may reach its targets while it runs."""
+    METERED: ClassVar[bool] = False
+    """Whether it measures power."""
     KIND: ClassVar[Kind] = Kind.LAT
     """Which latency is judged."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
@@ -181,8 +218,11 @@ class Suite(ABC):
             load_jobs=self.LOAD_JOBS,
             steps=(),
             size_bytes=self.size_bytes(request),
+            shuffled=self.SHUFFLED,
             runtime_ns=self.runtime_ns(request),
             ramp_ns=min(self.RAMP_NS[request.pace], self.runtime_ns(request)),
+            undisturbed=self.UNDISTURBED,
+            meter=request.meter if self.METERED else None,
             notes=(*notes, *caveats(request, own_state=self.OWN_STATE)),
         )
 
@@ -288,6 +328,8 @@ class StepTemplate:
         is_round: bool = False,
         judged: bool = True,
         direction: Direction | None = None,
+        kind: Kind | None = None,
+        rung: Rung | None = None,
         **more: object,
     ) -> StepPlan:
         """Return one step with ``jobs`` as its sections; ``more`` are global options, and override the template's."""
@@ -326,6 +368,8 @@ class StepTemplate:
             is_round=is_round,
             judged=judged,
             direction=direction,
+            kind=kind,
+            rung=rung,
         )
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
 from iogauge.target.modelled import is_model
+from iogauge.target.namespace import block_device_of
 from iogauge.target.refusal import TargetRefused
 from iogauge.text.option import option
 
@@ -150,6 +151,7 @@ def _close_from(lowest: int) -> None:
 
 def _read_block(path: str) -> None:
     """Read one block of a file or block device, and drop it from the page cache: the target will be measured."""
+    path = path if (device := block_device_of(path)) is None else f"/dev/{device.name}"
     mode = os.stat(path).st_mode  # noqa: PTH116 (of a name as it was given)
     if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -16,6 +16,7 @@ from collections.abc import Collection
 
 from iogauge.target.facts import facts_of, serials
 from iogauge.target.handle import Target
+from iogauge.target.namespace import character_number, open_namespace, real_path
 from iogauge.target.noise import foreign_content
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 from iogauge.target.signatures import blkid_signatures, reader_of, signatures
@@ -28,10 +29,19 @@ from iogauge.text.option import option
 _BLKGETDISKSEQ = 0x80081280
 
 
-def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], host: Host = HOST) -> Target:
+def open_block(
+    node: int,
+    path: str,
+    *,
+    write: bool,
+    destroy: Collection[str],
+    commands: bool = False,
+    host: Host = HOST,
+) -> Target:
     """Open the block device whose node the descriptor ``node`` (O_PATH) holds; check it first if ``write``.
 
-    Reading needs no check. Raises TargetRefused.
+    Reading needs no check. ``commands`` also opens the character device that takes NVMe commands, after the same
+    checks. Raises TargetRefused.
     """
     number = number_of(os.fstat(node).st_rdev)
     flags = (os.O_RDWR | os.O_EXCL if write else os.O_RDONLY) | os.O_CLOEXEC
@@ -45,7 +55,10 @@ def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], h
         if size_bytes == 0:
             raise refused_by_kernel(path, "using it", OSError(errno.ENOMEDIUM, ""))
         facts = facts_of(fd, path, size_bytes=size_bytes, host=host)
-        return Target(fd, facts=facts, writable=write, notes=notes)
+        namespace = None
+        if commands:
+            namespace = open_namespace(fd, path, _known(path, number, host), write=write)
+        return Target(fd, facts=facts, writable=write, notes=notes, namespace=namespace)
     except OSError as error:
         os.close(fd)
         raise refused_by_kernel(path, "examining it", error) from None
@@ -56,12 +69,7 @@ def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], h
 
 def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: Host) -> tuple[str, ...]:
     """Return notes on the content that ``--destroy`` gives up. Raises TargetRefused if writing is not allowed."""
-    device = BlockDevice.by_number(number, host)
-    if device is None:
-        raise TargetRefused(
-            f"{path}: sysfs does not know device {number}, so iogauge cannot tell whether it is in use",
-            hint=f"make {host.sys} visible here (mount -t sysfs sysfs {host.sys})",
-        )
+    device = _known(path, number, host)
     if not _describes(device, fd):
         raise TargetRefused(
             f"{path}: the device was replaced while it was being examined", hint="start again"
@@ -70,7 +78,8 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     if uses := usage.of_device(device):
         raise _in_use(path, uses)
     parts = {device.number, device.disk.number, *(part.number for part in device.partitions)}
-    if writers := processes_with_open(parts, host, write=True):
+    character = character_number(device.disk)
+    if writers := processes_with_open(parts, host, write=True, characters={character} if character else ()):
         raise TargetRefused(
             f"{path}: it is in use: open for writing in {_listed(writers)}",
             hint=f"end that first; {_not_overridden()}",
@@ -98,6 +107,16 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     return (f"{path}: overwriting {_listed(content)}, as {option('destroy')} allows",) if content else ()
 
 
+def _known(path: str, number: str, host: Host) -> BlockDevice:
+    device = BlockDevice.by_number(number, host)
+    if device is None:
+        raise TargetRefused(
+            f"{path}: sysfs does not know device {number}, so iogauge cannot tell whether it is in use",
+            hint=f"make {host.sys} visible here (mount -t sysfs sysfs {host.sys})",
+        )
+    return device
+
+
 def _not_overridden() -> str:
     return f"{option('destroy')} does not apply to what is in use"
 
@@ -107,13 +126,21 @@ def names_device(destroy: Collection[str], path: str, device: BlockDevice, host:
 
     Two disks can share a serial number (NVMe namespaces of one controller, cheap USB bridges). It names neither.
     """
-    real = os.path.realpath(path)
-    for name in destroy:
-        if name == path or (name.startswith("/") and os.path.realpath(name) == real):
-            return True
-        if name in serials(device) and not _shared(name, device, host):
-            return True
-    return False
+    real = real_path(path, host)
+    by_path = any(
+        name == path or (name.startswith("/") and real_path(name, host) == real) for name in destroy
+    )
+    return by_path or names_serial(destroy, device, host)
+
+
+def names_serial(destroy: Collection[str], device: BlockDevice, host: Host = HOST) -> bool:
+    """Return whether ``destroy`` names this device by an identity that no other disk shares."""
+    return not set(identities(device, host)).isdisjoint(destroy)
+
+
+def identities(device: BlockDevice, host: Host = HOST) -> list[str]:
+    """Return the identities of a device's disk that no other disk shares, the plain serial number first."""
+    return [name for name in serials(device) if not _shared(name, device, host)]
 
 
 def _describes(device: BlockDevice, fd: int) -> bool:
@@ -196,15 +223,14 @@ def _in_use(path: str, uses: list[Use]) -> TargetRefused:
 
 def _identity(path: str, device: BlockDevice) -> str:
     known = serials(device)
-    real = os.path.realpath(path)
-    return f"{real}, {f'serial {known[0]}' if known else 'no serial number'}"
+    return f"{real_path(path)}, {f'serial {known[0]}' if known else 'no serial number'}"
 
 
 def _confirmation(path: str, device: BlockDevice, host: Host) -> str:
     for serial in serials(device)[:1]:
         if not _shared(serial, device, host) and not set(serial) & set(" '\"$\\"):
             return serial
-    return os.path.realpath(path)
+    return real_path(path, host)
 
 
 def _listed(things: Collection[str], *, most: int = 5) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from iogauge.schema import TargetFacts
 from iogauge.target.link import link_Bps
+from iogauge.target.namespace import real_path
 from iogauge.target.users.sysfs import HOST, BlockDevice, Host, number_of, read_text
 from iogauge.target.users.usage import mount_of_fd
 
@@ -27,7 +28,7 @@ def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> Targe
         path=path,
         kind="block" if is_block else "file",
         size_bytes=size_bytes,
-        real_path=os.path.realpath(path),
+        real_path=real_path(path, host),
         filesystem=mount.kind if mount else None,
     )
     return facts if device is None else _of_device(facts, device)
@@ -55,6 +56,7 @@ def _of_device(facts: TargetFacts, device: BlockDevice) -> TargetFacts:
             "rotational": {"0": False, "1": True}.get(disk.text("queue/rotational") or ""),
             "scheduler": _chosen(disk.text("queue/scheduler")),
             "write_cache": disk.text("queue/write_cache"),
+            "polls": {"0": False, "1": True}.get(disk.text("queue/io_poll") or ""),
             "link_Bps": link_Bps(hardware),
         }
     )

@@ -1,7 +1,8 @@
 """An open target that has passed its checks: ``open_target`` returns it, and the engines use it.
 
 It owns the descriptor. A block device opened for writing is held exclusively (O_EXCL), so that nobody can mount it
-during the run. Engines open ``/proc/self/fd/FD`` again with their own flags.
+during the run. Engines open ``/proc/self/fd/FD`` again with their own flags. A target of NVMe commands also owns the
+descriptor of its character device.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from iogauge.schema import TargetFacts
+from iogauge.target.namespace import Namespace
 
 
 class Target:
@@ -25,11 +27,14 @@ class Target:
         writable: bool,
         notes: tuple[str, ...] = (),
         on_close: Callable[[int], None] | None = None,
+        namespace: Namespace | None = None,
     ) -> None:
         self._fd = fd
         self._on_close = on_close
         self.facts = facts
         self.writable = writable
+        self.namespace = namespace
+        """How NVMe commands reach it; None: they do not."""
         self.notes = notes
         """Messages about content that --destroy gave up."""
 
@@ -53,6 +58,10 @@ class Target:
         try:
             if self._on_close is not None:
                 self._on_close(fd)
+            if self.namespace is not None:
+                os.close(self.namespace.fd)
+                # What commands wrote is not in the block device's cache.
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             # The kernel frees the descriptor even if close() reports an old write error (EIO). The engine has
             # already reported that error for its request.

@@ -74,6 +74,7 @@ def state_of(target: TargetFacts) -> TargetState | None:
     return TargetState(
         known_since=history[0].at,
         purged_at=history[purges[-1]].at if purges else None,
+        purged_by=(history[purges[-1]].purged_by if purges else None) or "discard",
         written_bytes=sum(entry.written_bytes for entry in runs),
         random_bytes=sum(entry.random_bytes for entry in runs),
         last=runs[-1] if runs else None,

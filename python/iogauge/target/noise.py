@@ -10,7 +10,6 @@ Source: crates/engine/src/engines/content.rs (what jobs write).
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable
 
 from iogauge.target.signatures import Read, reader_of, signatures
@@ -23,7 +22,6 @@ _SAMPLES = 64
 _SPREAD = 256
 _COPIES = (8 * MIB, 64 * MIB, 128 * MIB)
 """Offsets of superblock copies of ext4 (with small and with usual blocks) and btrfs."""
-_ERASED = b"\xff" * _SECTOR_BYTES
 
 _FEWEST_BYTES = 32
 """Fewer bytes among zeros are too few to test, and count as foreign."""
@@ -108,24 +106,27 @@ def foreign_at(read: Read, places: Iterable[tuple[int, int]]) -> int | None:
         data = read(offset, length)
         if not data.strip(b"\0"):
             continue
-        for at in range(0, len(data), _SECTOR_BYTES):
-            if not _sector_is_random_or_zero(data[at : at + _SECTOR_BYTES]):
-                return offset + at
+        if (sector := _first_foreign(data)) is not None:
+            return offset + sector * _SECTOR_BYTES
     return None
 
 
-def _sector_is_random_or_zero(sector: bytes) -> bool:
-    """Return whether a sector is random, zero or erased. Each is tested alone, since a job's buffers may repeat."""
-    filled = sector.replace(b"\0", b"")
-    if sector == _ERASED:
-        return True
-    if len(filled) < _FEWEST_BYTES:
-        return not filled
-    high, low = Counter[int](), Counter[int]()
-    for value, count in Counter(filled).items():
-        high[value >> 4] += count
-        low[value & 15] += count
-    return all(
-        sum(n * n for n in counts.values()) * 16 / len(filled) - len(filled) <= _CHI_SQUARE
-        for counts in (high, low)
-    )
+def _first_foreign(data: bytes) -> int | None:
+    """Return the number of the first sector that is neither random nor zero nor erased; None if there is none.
+
+    Each is tested alone, since a job's buffers may repeat: the bytes of a random sector that are not zero have each of
+    16 values about equally often in their upper and in their lower halves.
+    """
+    import numpy as np  # Slow to load, and most invocations write to nothing.
+
+    padded = data.ljust(-(-len(data) // _SECTOR_BYTES) * _SECTOR_BYTES, b"\0")
+    sectors = np.frombuffer(padded, np.uint8).reshape(-1, _SECTOR_BYTES)
+    filled = sectors != 0
+    sizes = filled.sum(axis=1)
+    firsts = np.arange(len(sectors))[:, None] * 16
+    random = sizes >= _FEWEST_BYTES
+    for halves in (sectors >> 4, sectors & 15):
+        counts = np.bincount((firsts + halves)[filled], minlength=16 * len(sectors)).reshape(-1, 16)
+        random &= (counts**2).sum(axis=1) * 16 / np.maximum(sizes, 1) - sizes <= _CHI_SQUARE
+    foreign = ~(random | (sizes == 0) | (sectors == 0xFF).all(axis=1))
+    return int(foreign.argmax()) if foreign.any() else None

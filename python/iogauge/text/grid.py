@@ -54,6 +54,39 @@ def folded(table: Sequence[Sequence[str]], *, left: int = 1, names: int = 1, spl
     return [line for part in parts for line in folded(part, left=left, names=names)]
 
 
+def narrowed(
+    table: Sequence[Sequence[str]], leave_out: Sequence[str], *, columns: int, left: int = 1
+) -> list[str]:
+    """Return the lines of a table that is at most ``columns`` wide, without the columns that do not fit.
+
+    ``leave_out`` has the heads of columns that may go, the first to go first. No cell is wrapped or cut. A table that
+    is still too wide without all of them keeps the others.
+
+    >>> narrowed([["", "p50", "p99"], ["reads", "9 us", "12 us"]], ["p50"], columns=12)
+    ['         p99', 'reads  12 us']
+    """
+    going = [head for head in leave_out if head in table[0]]
+    lines = aligned(table, left=left)
+    while going and max(map(len, lines)) > columns:
+        place = table[0].index(going.pop(0))
+        left -= place < left
+        table = [[*row[:place], *row[place + 1 :]] for row in table]
+        lines = aligned(table, left=left)
+    return lines
+
+
+def shortened(text: str, columns: int) -> str:
+    """Return a text on one line; one that is too long is cut at a word and ends with ``...``.
+
+    >>> shortened("one two three", 13), shortened("one two three", 11)
+    ('one two three', 'one two...')
+    """
+    if len(text) <= columns:
+        return text
+    kept = text[: columns - 2].rpartition(" ")[0] or text[: columns - 3]
+    return f"{kept.rstrip(' ,;:')}..."
+
+
 def _width(table: Sequence[Sequence[str]], *, columns: int) -> int:
     """Return the width of a table's first columns."""
     return max(map(len, aligned([row[:columns] for row in table])))

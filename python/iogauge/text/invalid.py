@@ -11,6 +11,10 @@ _REASONS = {
     "greater_than": "must be above {gt}",
     "less_than_equal": "must be at most {le}",
     "less_than": "must be below {lt}",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_too_short": "must have at least {min_length} characters",
+    "too_long": "must have at most {max_length} entries",
+    "too_short": "must have at least {min_length} entries",
     "extra_forbidden": "is not known",
     "missing": "is missing",
     "enum": "must be {expected}",
@@ -37,6 +41,8 @@ def reason(error: Mapping[str, Any]) -> str:
     'must be at most 5'
     >>> reason({"type": "int_parsing", "msg": "Input should be a valid integer"})
     'must be a whole number'
+    >>> reason({"type": "string_too_long", "ctx": {"max_length": 24}, "msg": "String should ..."})
+    'must have at most 24 characters'
     """
     kind, message = str(error["type"]), str(error["msg"])
     if text := _REASONS.get(kind):

@@ -47,6 +47,18 @@ def duration(value_ns: float) -> str:
     return f"{value_ns:.0f} ns" if abs(value_ns) >= 100 or value_ns == int(value_ns) else f"{value_ns:.1f} ns"
 
 
+def span(value_ns: float) -> str:
+    """Return a time that was chosen, not measured, without digits that say nothing.
+
+    >>> span(300_000), span(1_000_000_000), span(1_500_000)
+    ('300 us', '1 s', '1.5 ms')
+    """
+    for unit_ns, name in _TIMES:
+        if value_ns >= unit_ns:
+            return f"{value_ns / unit_ns:.6g} {name}"
+    return f"{value_ns:.6g} ns"
+
+
 def marked(latency: Estimated | None) -> str:
     """Return a latency with its mark: ~ if its sample is too small, ? if its run is too short.
 
@@ -174,6 +186,15 @@ def bandwidth(value_Bps: float) -> str:
     return f"{figure(value_Bps / 1e6)} MB/s"
 
 
+def power(value_W: float) -> str:
+    """Return a power in W, or in mW below a tenth of a watt.
+
+    >>> power(6.2), power(0.45), power(0.0025)
+    ('6.200 W', '0.4500 W', '2.500 mW')
+    """
+    return f"{figure(value_W)} W" if value_W >= 0.1 or not value_W else f"{figure(1000 * value_W)} mW"
+
+
 def megabytes(rate_Bps: float) -> str:
     """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data moved (syncs).
 
@@ -241,6 +262,48 @@ def times(value: float, low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return f"{shown(value)}x ({_one_sided(low, high, shown)})"
     return f"{shown(value)}x ({shown(low)} to {shown(high)})"
+
+
+def change(value: float, low: float | None, high: float | None, unit: str = "") -> str:
+    """Return a difference with its sign, its 95 % interval, and as many digits as the interval supports.
+
+    >>> change(-0.2712, -0.2934, -0.2511, " us"), change(1234.5, 800, 1900, " IOPS"), change(0.4, None, None)
+    ('-0.271 us (-0.293 to -0.251)', '+1,234 IOPS (+800 to +1,900)', '+0.4000')
+    """
+    digits = _digits(value, low, high)
+    shown = f"{value:+,.{digits}f}{unit}"
+    return shown if low is None or high is None else f"{shown} ({low:+,.{digits}f} to {high:+,.{digits}f})"
+
+
+def within(value: float, low: float | None, high: float | None) -> str:
+    """Return a number with the digits that its interval supports, also before the point; without interval three.
+
+    >>> within(61_243.7, 60_950, 61_540), within(61_243.7, 61_240.1, 61_247.3), within(61_243.7, None, None)
+    ('61,240', '61,240', '61,200')
+    >>> within(14.2345, 13.1, 15.4), within(1.00213, None, None), within(0, None, None)
+    ('14.2', '1.00', '0')
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:.0f}"
+    width = high - low if low is not None and high is not None else 0.0
+    shown = f"{value:.{3 if width > 0 else 2}e}"  # 0.9996 becomes 1.00, another magnitude
+    magnitude = _magnitude(float(shown))
+    most = 3 - magnitude
+    places = max(min(most, 1 - _magnitude(width)), -magnitude) if width > 0 else most - 1
+    return f"{round(value, places):,.{min(max(places, 0), 6)}f}"
+
+
+def duration_within(value_ns: float, low_ns: float | None = None, high_ns: float | None = None) -> str:
+    """Return a time with the digits that its interval supports; without interval three.
+
+    >>> duration_within(14_234, 14_100, 14_400), duration_within(14_234), duration_within(999_960)
+    ('14.23 us', '14.2 us', '1.00 ms')
+    """
+    if not math.isfinite(value_ns):
+        return "-"
+    unit_ns, name = next((unit for unit in _TIMES if abs(value_ns) >= unit[0] * 0.9995), (1, "ns"))
+    bounds = (None if bound is None else bound / unit_ns for bound in (low_ns, high_ns))
+    return f"{within(value_ns / unit_ns, *bounds)} {name}"
 
 
 def short(value: float) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from iogauge.text.numbers import argument
 
-_OPTIONS = {"begin_with": "from", "program": "as", "suites": "suite"}
+_OPTIONS = {"begin_with": "from", "import_file": "import", "program": "as", "suites": "suite", "use": "for"}
 """Options whose argument has another name."""
 _LISTS = ("destroy", "fail_if", "judge_by", "section", "suites")
 """Arguments that take a list; the option is repeated instead."""

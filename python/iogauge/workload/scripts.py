@@ -89,12 +89,24 @@ def fio_files(steps: Iterable[Step]) -> ScriptFiles:
                 hint=f"plan for a file or a device, or serve the model: {call('serve_model', 'NAME', socket='PATH')}",
             )
             continue
+        if block := _block_devices_of_commands(jobs):
+            impossible[step.id] = IogaugeError(
+                f"{step.id}: {block[0]} is not the character device of a namespace, which fio's io_uring_cmd needs",
+                hint="name the character device (/dev/ng0n1)",
+            )
+            continue
         files[f"{step.id}.fio"] = f"{_FLAG.sub(_with_value, step.job_file).rstrip()}\n"
         planned.append((step, jobs))
     require_any(files, impossible)
     parts = {"TARGETS": _targets(planned), "STEPS": _runs(planned)}
     files["run.sh"] = _PART.sub(lambda part: "".join(f"{line}\n" for line in parts[part[1]]), _SHELL)
     return ScriptFiles(files=files, impossible=impossible, notes={})
+
+
+def _block_devices_of_commands(jobs: JobFile) -> list[str]:
+    """Return the targets of NVMe commands that iogauge, but not fio, reaches by their block devices."""
+    commanding = [job for job in jobs.jobs if job.ioengine is EngineKind.IO_URING_CMD]
+    return [name for job in commanding for name in job.filenames if not name.startswith("/dev/ng")]
 
 
 def _targets(planned: Sequence[tuple[Step, JobFile]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from iogauge import catalog
 from iogauge.calibrate.assess import shipped
 from iogauge.catalog.state import INITIAL, MEANING, begun_as
 from iogauge.cli import main
-from iogauge.cli.review_options import State as Choice
+from iogauge.cli.terminal.review_options import State as Choice
 from iogauge.execution.interrupts import Interrupts
 from iogauge.schema import Manifest, State
 from iogauge.store import Review
@@ -26,7 +26,15 @@ def reviewed(path: Path, *options: str) -> tuple[Manifest, float]:
     plan.write_text(
         'name = "deep"\n[[step]]\nat = 1\noptions = { rw = "randwrite", bs = "4k", iodepth = 32 }\n'
     )
-    command = ["review", "model:p3700", f"--plan={plan}", "--runtime=200ms", "--seed=1", f"--output={path}"]
+    command = [
+        "review",
+        "model:p3700",
+        f"--plan={plan}",
+        "--runtime=200ms",
+        "--seed=1",
+        f"--output={path}",
+        "-v",
+    ]
     assert main([*command, *options]) == 0
     review = Review.open(path)
     (step,) = [step for step in review.manifest.steps if step.judged]

@@ -32,7 +32,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_a_table_and_sentences(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = shown(capsys, f"{saved}/fast", f"{saved}/flash")
+    out = shown(capsys, f"{saved}/fast", f"{saved}/flash", "-v")
     assert out.splitlines()[0] == "A is Fast, B is Flash 9000"
     assert out.index("\n- reads of Fast stay ") < out.index("\nstep ")
     assert "200 MB/s (between steps)" in out
@@ -43,7 +43,7 @@ def test_a_table_and_sentences(saved: Path, capsys: pytest.CaptureFixture[str]) 
 def test_json_and_markdown_say_the_same(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = f"{saved}/fast", f"{saved}/flash"
     (comparison,) = json.loads(shown(capsys, *both, "--json"))
-    text, markdown = shown(capsys, *both), shown(capsys, *both, "--format=md", "--all")
+    text, markdown = shown(capsys, *both, "-v"), shown(capsys, *both, "--format=md", "--all")
     for sentence in comparison["findings"]:
         assert f"\n- {sentence}\n" in text
         assert f"\n- {sentence}.\n" in markdown
@@ -64,6 +64,35 @@ def test_the_targets_of_one_review(saved: Path, capsys: pytest.CaptureFixture[st
     assert "P3700" in comparison["b"]["name"]
     assert comparison["a"]["review"] == comparison["b"]["review"]
     assert {figure["at"] for figure in comparison["figures"]} == set(range(0, 101, 10))
+
+
+@pytest.mark.parametrize("name", ["model:p3700", "P3700"])
+def test_a_target_is_the_baseline(name: str, saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (usual,) = json.loads(shown(capsys, f"{saved}/models", "--json"))
+    (turned,) = json.loads(shown(capsys, f"{saved}/models", f"--baseline={name}", "--json"))
+    assert (turned["a"], turned["b"]) == (usual["b"], usual["a"])
+    before, after = (
+        {(f["at"], f["metric"]): f["ratio"]["value"] for f in one["figures"]} for one in (usual, turned)
+    )
+    assert before.keys() == after.keys()
+    assert all(after[key] == pytest.approx(1 / before[key]) for key in before)
+
+
+def test_a_review_is_the_baseline(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = f"{saved}/fast", f"{saved}/flash"
+    (comparison,) = json.loads(shown(capsys, *names, f"--baseline={saved}/flash", "--json"))
+    assert comparison == json.loads(shown(capsys, *reversed(names), "--json"))[0]
+    page = saved / "turned.md"
+    shown(capsys, *names, f"--baseline={saved}/flash", f"--output={page}")
+    assert page.read_text().startswith("## A is Flash 9000, B is Fast\n")
+
+
+@pytest.mark.parametrize(("name", "why"), [("nothing", "names no side"), ("model:p", "fits 2 sides")])
+def test_a_baseline_is_one_side(name: str, why: str, saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", f"{saved}/models", "--baseline", name]) == 1
+    error, hint = capsys.readouterr().err.splitlines()
+    assert f"--baseline {name} {why}" in error
+    assert "model:p4800x; model:p3700" in hint
 
 
 def test_a_review_is_compared_with_published_figures(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +116,7 @@ def test_a_review_is_compared_with_published_figures(saved: Path, capsys: pytest
 def test_the_nearest_published_figure_of_a_load_comes_first(
     saved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = shown(capsys, f"{saved}/models", "published")
+    out = shown(capsys, f"{saved}/models", "published", "-v")
     part = out[out.index("P4800X 375GB (model) compared with published figures") :]
     assert part.splitlines()[2].startswith("- ")
     assert " is nearest to Intel Optane SSD DC P4800X 375GB (model), among " in part.splitlines()[2]
@@ -165,7 +194,7 @@ def test_the_suffix_of_the_file_decides_the_format(
     for name, opening in (("c.html", "<!doctype html>"), ("c.md", "#"), ("c.txt", "")):
         shown(capsys, review, f"--output={tmp_path / name}")
         assert (tmp_path / name).read_text().lower().startswith(opening), name
-    assert shown(capsys, review) == (tmp_path / "c.txt").read_text()
+    assert shown(capsys, review, "-v") == (tmp_path / "c.txt").read_text()
     assert main(["compare", review, f"--output={tmp_path}/d.html", "--format=md"]) == 2
     assert "--format md contradicts the name" in capsys.readouterr().err
     assert not (tmp_path / "d.html").exists()

@@ -48,7 +48,7 @@ def test_runs_with_counts_are_steps_and_the_others_are_told(saved: Path) -> None
 def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", str(saved)]) == 0
     assert "3 of 3, 2 reported" in capsys.readouterr().out
-    assert main(["show", str(saved)]) == 0
+    assert main(["show", str(saved), "-v"]) == 0
     out, err = capsys.readouterr()
     assert "Imported: reader" in out
     assert "Reported without samples" in out
@@ -148,7 +148,7 @@ def test_a_job_is_met_again_whatever_its_file_was_called(
     assert nothing["b"]["review"] == w
     assert nothing["figures"] == []
     assert nothing["basis"] == "A and B have no complete step in common"
-    assert main(["compare", x, y, w]) == 0
+    assert main(["compare", x, y, w, "-v"]) == 0
     assert "Nothing in common:\n- A and B have no complete step in common\n" in capsys.readouterr().out
     # Two of one name are told apart by their files.
     labels = [step.label for step in Review.open(Path(z)).manifest.steps]
@@ -258,7 +258,7 @@ def test_results_of_two_loops_of_diskspd_are_flagged(
         (tmp_path / f"{name}.xml").write_text(newer.replace("<Version>2.2.0", f"<Version>{version}"))
         assert main(["import", f"{tmp_path}/{name}.xml", f"--output={tmp_path}/{name}"]) == 0
     capsys.readouterr()
-    assert main(["compare", f"{tmp_path}/new", f"{tmp_path}/old"]) == 0
+    assert main(["compare", f"{tmp_path}/new", f"{tmp_path}/old", "-v"]) == 0
     said = "not comparable with each other"
     assert (said in " ".join(capsys.readouterr().out.split())) is flagged
     assert main(["compare", f"{tmp_path}/new", f"{tmp_path}/old", "--json"]) == 0

@@ -101,6 +101,24 @@ def test_a_command_of_a_group_has_the_help_of_its_file(capsys: pytest.CaptureFix
     assert "List the drives and machines that come with iogauge." in out
 
 
+@pytest.mark.parametrize("words", [("run",), ("model", "list"), ("show",)])
+def test_help_of_a_command(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["help", *words]) == status.OK
+    helped = capsys.readouterr().out
+    assert cli.main([*words, "--help"]) == status.OK
+    assert helped == capsys.readouterr().out
+    assert helped.startswith(f"Usage: iogauge {' '.join(words)} [OPTIONS]")
+
+
+def test_help_of_nothing_is_the_list_of_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["help"]) == status.OK
+    helped = capsys.readouterr().out
+    assert cli.main([]) == status.OK
+    assert helped == capsys.readouterr().out
+    assert cli.main(["help", "rnu"]) == status.USAGE
+    assert "Did you mean 'run'?" in capsys.readouterr().err
+
+
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == status.OK
     assert capsys.readouterr().out == f"iogauge {__version__}\n"

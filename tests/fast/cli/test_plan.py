@@ -16,7 +16,7 @@ from iogauge.report import plan_text
 from iogauge.reviews.estimate import LINK_Bps, cost_of, cost_of_step
 from iogauge.reviews.manifest import new_manifest
 from iogauge.schema import Manifest, StepPlan, SuitePlan
-from iogauge.stats.comparison import blocks_needed, blocks_needed_alike, fewest_blocks_alike
+from iogauge.stats.differences.comparison import blocks_needed, blocks_needed_alike, fewest_blocks_alike
 from iogauge.store.review import load_manifest
 from iogauge.suites import DEFAULT, SUITES, SuiteRequest, suite_of
 from iogauge.target import layers

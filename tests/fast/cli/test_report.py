@@ -59,7 +59,7 @@ def test_a_comparison_is_written_to_a_file(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = [f"{saved}/fast", f"{saved}/flash"]
-    assert main(["compare", *both]) == 0
+    assert main(["compare", *both, "--verbose"]) == 0
     shown = capsys.readouterr().out
     assert main(["compare", *both, f"--output={tmp_path}/found.txt"]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/found.txt\n"
@@ -85,7 +85,7 @@ def test_a_step_that_left_its_level_is_warned_of_wherever_it_is_shown(
     throttled = reviews.Drive(seconds=70, reads_a_second=200, throttled_from=40)
     reviews.save(tmp_path / "r", throttled, pressures_MBps=(0,))
     said = "the rate did not stay at its level: left its level at second 40: from "
-    assert main(["show", f"{tmp_path}/r"]) == 0
+    assert main(["show", f"{tmp_path}/r", "-v"]) == 0
     assert said in capsys.readouterr().err
     for form in ("html", "md"):
         page = tmp_path / f"r.{form}"

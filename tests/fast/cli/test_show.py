@@ -24,9 +24,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_what_resuming_a_whole_review_prints(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(saved.rglob("*"))
     capsys.readouterr()
-    assert main(["review", "--resume", str(saved)]) == 0
+    assert main(["review", "--resume", str(saved), "-v"]) == 0
     resumed = capsys.readouterr()
-    assert main(["show", str(saved)]) == 0
+    assert main(["show", str(saved), "-v"]) == 0
     out, err = capsys.readouterr()
     assert resumed.out == f"{out}next: iogauge report {saved}\n"
     assert err == resumed.err
@@ -84,7 +84,7 @@ def test_the_step_that_was_meant_is_named(
         (("--suite=queue-depth",), "has no suite 'queue-depth'"),
         (("--step=reads-70",), "has no step 'reads-70'"),
         (("--step=../x",), "has no step '../x'"),
-        (("--step=mixed.reads-70", "--suite=mixed"), "--step excludes --suite and --variation"),
+        (("--step=mixed.reads-70", "--suite=mixed"), "--step excludes --suite, --variation and conditions"),
     ],
 )
 def test_what_is_not_there(
@@ -101,7 +101,7 @@ def test_how_repeats_differ_is_shown_where_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reviews.save(tmp_path / "r", pressures_MBps=(0, 100), repeats=3)
-    assert main(["show", str(tmp_path / "r")]) == 0
+    assert main(["show", str(tmp_path / "r"), "-v"]) == 0
     short = capsys.readouterr().out
     assert main(["show", str(tmp_path / "r"), "--variation"]) == 0
     every = capsys.readouterr().out
@@ -119,7 +119,7 @@ def test_how_repeats_differ_most_is_said_with_the_place_on_its_axis(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reviews.save(tmp_path / "r", pressures_MBps=(0, 100), repeats=3)
-    assert main(["show", str(tmp_path / "r")]) == 0
+    assert main(["show", str(tmp_path / "r"), "-v"]) == 0
     (line,) = [
         line
         for line in capsys.readouterr().out.splitlines()

@@ -14,7 +14,7 @@ from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.sides import Differences
 from iogauge.results.figures import IOPS, PositionFigure
 from iogauge.results.position import PositionKey
-from iogauge.stats.comparison import Verdict
+from iogauge.stats.differences.comparison import Verdict
 
 SERIES = 16
 

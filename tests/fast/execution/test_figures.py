@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from iogauge.execution.figures import row_figures
-from iogauge.machine import Tail
-from iogauge.schema import Direction, Job, Kind, Tally
+from iogauge.execution.figures import OwnBytes, row_figures
+from iogauge.machine.judge import Tail
+from iogauge.schema import Direction, EngineKind, Job, Kind, Tally
 from tests import builders, report_records
 
 READ, WRITE = Direction.READ, Direction.WRITE
@@ -70,3 +70,39 @@ def test_what_a_row_left_undone_is_counted_once() -> None:
     workers = tuple(worker.model_copy(update={"overdue": 40}) for worker in record.result.workers)
     record = record.model_copy(update={"result": record.result.model_copy(update={"workers": workers})})
     assert sum(row.overdue for row in row_figures(record)) == 40 * len(workers)
+
+
+@pytest.mark.parametrize(
+    ("uncounted", "counted"),
+    [
+        ((), {"nvme0n1": (3 * 8192, 0), "sda": (8192, 0)}),
+        (("nvme0n1",), {"nvme0n1": (2 * 8192, 0), "sda": (8192, 0)}),
+    ],
+)
+def test_commands_that_no_counter_sees_are_not_expected_of_it(
+    uncounted: tuple[str, ...], counted: dict[str, tuple[int, int]]
+) -> None:
+    jobs = [
+        Job(name="c", filenames=("/n",), ioengine=EngineKind.IO_URING_CMD),
+        Job(name="b", filenames=("/n",), ioengine=EngineKind.IO_URING),
+        Job(name="f", filenames=("/f",), ioengine=EngineKind.IO_URING),
+    ]
+    targets = [builders.target("/n", device="nvme0n1"), builders.target("/f", device="sda")]
+    own = OwnBytes(report_records.plan(jobs), targets, uncounted=uncounted)
+    for row, count in enumerate((1, 2, 1)):
+        interval = builders.interval(0, {READ: builders.tally({1000: count})})
+        own.add(interval.model_copy(update={"row": row}))
+    assert own.by_device() == counted
+
+
+def test_a_row_of_which_a_part_is_counted_says_nothing_of_its_device() -> None:
+    jobs = [
+        Job(name=engine.value, filenames=("/n",), ioengine=engine, group_reporting=True)
+        for engine in (EngineKind.IO_URING_CMD, EngineKind.IO_URING)
+    ]
+    plan = report_records.plan(jobs)
+    workers = tuple(worker.model_copy(update={"row": 0}) for worker in plan.stages[0].workers)
+    plan = plan.model_copy(update={"stages": (plan.stages[0].model_copy(update={"workers": workers}),)})
+    targets = [builders.target("/n", device="nvme0n1")]
+    assert OwnBytes(plan, targets, uncounted=("nvme0n1",)).by_device() == {}
+    assert OwnBytes(plan, targets).by_device() == {"nvme0n1": (0, 0)}

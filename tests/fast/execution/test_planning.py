@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.execution.planning import NULL_SIZE_BYTES, Opened, make_plan
-from iogauge.schema import Amount, BlockSize, EngineKind, Job, PerDirection, RunPlan, Rw
+from iogauge.execution.planning import NULL_SIZE_BYTES, Opened, make_plan, needs
+from iogauge.schema import Amount, BlockSize, EngineKind, Job, NamespacePlan, PerDirection, RunPlan, Rw
+from iogauge.target import Namespace
 from tests import report_records
 
 DRIVE = Opened(fd=3, size_bytes=1 << 30, writable=True, is_block_device=False)
 
 
-def planned(*jobs: Job) -> tuple[RunPlan, list[str]]:
+def planned(*jobs: Job, drive: Opened = DRIVE) -> tuple[RunPlan, list[str]]:
     """Return the plan, and what was said of it."""
     said: list[str] = []
     plan = make_plan(
         report_records.job_file(*jobs),
-        {"/drive": DRIVE},
+        {"/drive": drive},
         seed=1,
         interval_ns=10**9,
         give_up_ns=10**9,
@@ -43,7 +45,24 @@ def test_an_engine_that_does_one_request_at_a_time_keeps_one_in_flight(engine: E
     assert said == [f"r: {engine} does one request at a time: iodepth 8 becomes 1"]
 
 
-@pytest.mark.parametrize("engine", [EngineKind.IO_URING, EngineKind.LIBAIO])
+def test_commands_go_to_the_namespace_of_a_drive_and_block_io_to_its_block_device() -> None:
+    namespace = Namespace(fd=9, nsid=2, block_bytes=512, largest_bytes=1 << 17)
+    jobs = [
+        Job(name=name, filenames=("/drive",), ioengine=engine)
+        for name, engine in (("c", EngineKind.IO_URING_CMD), ("b", EngineKind.IO_URING))
+    ]
+    (need,) = needs(report_records.job_file(*jobs))
+    assert (need.commands, need.files, need.direct) == (True, True, True)
+    plan, _ = planned(*jobs, drive=replace(DRIVE, is_block_device=True, namespace=namespace))
+    commands, block = plan.stages[0].workers
+    assert commands.files[0].fd == block.files[0].fd == 3
+    assert block.files[0].namespace is None
+    assert commands.files[0].namespace == NamespacePlan(fd=9, nsid=2, block_bytes=512, largest_bytes=1 << 17)
+    # Commands have no page cache to bypass.
+    assert (commands.engine.direct, block.engine.direct) == (True, False)
+
+
+@pytest.mark.parametrize("engine", [EngineKind.IO_URING, EngineKind.IO_URING_CMD, EngineKind.LIBAIO])
 def test_others_keep_what_was_asked_for(engine: EngineKind) -> None:
     plan, said = planned(Job(name="r", filenames=("/drive",), ioengine=engine, iodepth=8, iodepth_low=4))
     assert [(worker.iodepth, worker.iodepth_low) for worker in plan.stages[0].workers] == [(8, 4)]

@@ -265,6 +265,9 @@ OPENS = {
     "target/mark.py",  # what is kept beside targets
     "target/ledger.py",
     "target/layers.py",  # devices made for a step
+    "machine/tuning/door.py",  # settings of the machine that are on its list, each journalled before
+    "machine/tuning/journal.py",  # the journal of these
+    "machine/trace/tracefs.py",  # an instance of its own, which it removes
     "cli/terminal/streams.py",  # /dev/null for a stream that was closed
     "cli/terminal/commands.py",  # the traceback of a defect, in a new temporary file
 }

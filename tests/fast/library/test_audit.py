@@ -10,7 +10,7 @@ import pytest
 import iogauge
 from iogauge.cli import main
 from iogauge.library.audit import AuditResult
-from iogauge.machine.audit import CHECKS, audit
+from iogauge.machine.audit import CHECKS, audit, windows
 from iogauge.machine.audit.reference import page
 from tests.audit_trees import NAMES, build
 
@@ -69,8 +69,50 @@ def test_the_command_prints_the_same(capsys: pytest.CaptureFixture[str], tmp_pat
 def test_the_page_is_that_of_the_checks() -> None:
     path = ROOT / "docs/audit.md"
     assert path.read_text() == page(), "write iogauge.machine.audit.reference.page() to docs/audit.md"
-    assert {check.group for check in CHECKS} == {
+    assert {check.group for check in (*CHECKS, *windows.CHECKS)} == {
         line.split("`")[1].partition(".")[0]
         for line in page().splitlines()
         if "(`" in line and line.startswith("| ")
     }
+
+
+def test_an_imported_audit_is_printed_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    path = ROOT / "tests/fast/machine/audit/windows/server.json"
+    result = iogauge.audit(import_file=path)
+    assert result.to_text().startswith("9 settings on the path to disk 1 differ from what low latency")
+    assert main(["audit", "--import", str(path)]) == 0
+    assert capsys.readouterr().out == result.to_text().replace("all=True", "--all")
+    assert main(["audit", "--import", str(path), "--all"]) == 0
+    assert capsys.readouterr().out == result.to_text(every=True)
+    assert main(["audit", "--import", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == result.to_dict()
+
+
+def test_wrong_imports_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = str(ROOT / "tests/fast/machine/audit/windows/server.json")
+    assert main(["audit", "/dev/null", "--import", path]) == 2
+    assert "leave out the target" in capsys.readouterr().err
+    (tmp_path / "cut.json").write_text('{"format": "iogauge windows')
+    assert main(["audit", "--import", str(tmp_path / "cut.json")]) == 2
+    assert "-OutFile" in capsys.readouterr().err
+
+
+def test_the_script_is_printed_or_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = iogauge.windows_audit_script()
+    assert main(["audit", "--windows-script"]) == 0
+    assert capsys.readouterr().out == script
+    output = tmp_path / "audit.ps1"
+    assert main(["audit", "--windows-script", "--output", str(output)]) == 0
+    assert capsys.readouterr().out == f"{output}\n"
+    assert output.read_text(encoding="ascii") == script
+    output.write_text("mine")
+    assert main(["audit", "--windows-script", "--output", str(output)]) == 1
+    assert "not written by iogauge" in capsys.readouterr().err
+    assert output.read_text() == "mine"
+    for wrong in (
+        ["--windows-script", "/dev/sda"],
+        ["--windows-script", "--json"],
+        ["--output", str(output)],
+    ):
+        assert main(["audit", *wrong]) == 2
+        assert "hint:" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 import iogauge
 from iogauge.cli import main
 from iogauge.library.drive import info
-from iogauge.machine.ata import Ata, parse_identity, parse_words
+from iogauge.machine.ata.identity import parse_identity, parse_words
+from iogauge.machine.ata.port import Ata
+from iogauge.machine.ata.read import read_answers
 from iogauge.machine.drive import Drive
 from iogauge.machine.nvme.read import read_nvme
 from iogauge.machine.unread import Unread
 from iogauge.schema import TargetFacts
 from tests import nvme_images as images
+from tests.fast.machine.ata import ata_images
 
 FACTS = TargetFacts(
     path="/dev/nvme0n1", kind="block", size_bytes=1_000_204_886_016, device="nvme0n1", model="Laptop SSD",
@@ -38,10 +42,17 @@ def without_root() -> iogauge.DriveInfo:
     return iogauge.DriveInfo("/dev/nvme0n1", Drive(FACTS, 38.85, unread=unread))
 
 
-def sata() -> iogauge.DriveInfo:
+def sata(drive: ata_images.Images | None = None) -> iogauge.DriveInfo:
+    """Return a SATA drive that answers, or one that could not be asked."""
     ata = Ata("6.0 Gbps", "6.0 Gbps", "med_power_with_dipm", parse_identity(parse_words(IDENTITY)))
     facts = FACTS.model_copy(update={"device": "sda", "path": "/dev/sda"})
-    return iogauge.DriveInfo("/dev/sda", Drive(facts, 35.0, ata=ata))
+    if drive is None:
+        unread = (Unread("SMART", "/dev/sda: opening it failed: Permission denied", "run as root"),)
+        return iogauge.DriveInfo("/dev/sda", Drive(facts, 35.0, ata=ata, unread=unread))
+    answers, missing = read_answers(drive)
+    return iogauge.DriveInfo(
+        "/dev/sda", Drive(facts, 35.0, ata=replace(ata, answers=answers), unread=tuple(missing))
+    )
 
 
 def virtual() -> iogauge.DriveInfo:
@@ -83,12 +94,22 @@ def test_without_root_the_answer_says_so_and_the_rest_is_there() -> None:
 
 
 def test_a_sata_and_a_virtual_drive() -> None:
-    assert sata().answer == (
-        "Laptop SSD, 1.000 TB, firmware F2: health unknown (iogauge does not read the SMART data of SATA drives), 35 C."
+    assert sata().answer == ("Laptop SSD, 1.000 TB, firmware F2: health unknown (run as root), 35 C.")
+    assert sata(ata_images.ssd()).answer == (
+        "Laptop SSD, 1.000 TB, firmware F2: healthy, 3 % worn, 41 C, 1,234 h on."
+    )
+    assert sata(ata_images.ssd(health=ata_images.FAILING)).answer == (
+        "Problem: SMART predicts that the drive fails soon. Laptop SSD, 1.000 TB, firmware F2: 3 % worn, 41 C, "
+        "1,234 h on."
     )
     text = str(sata())
     assert "link power         med_power_with_dipm" in text
     assert "queue depth        32" in text
+    text = str(sata(ata_images.ssd(a5=10)))
+    assert "  power mode         active or idle\n" in text
+    assert "  5 reallocated sectors    100    100         10                    0\n" in text
+    assert "  temperature        41 C (lowest -5 C, highest 66 C, limit 70 C)\n" in text
+    assert max(map(len, text.splitlines())) <= 80
     assert virtual().answer == "vda, 274.9 GB: it is virtual."
 
 
@@ -149,7 +170,15 @@ def test_what_a_drive_does_not_have_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    "drive", [nvme(images.laptop()), nvme(images.recorded()), without_root(), sata(), virtual()]
+    "drive",
+    [
+        nvme(images.laptop()),
+        nvme(images.recorded()),
+        without_root(),
+        sata(),
+        sata(ata_images.ssd()),
+        virtual(),
+    ],
 )
 def test_every_form_holds_every_drive(drive: iogauge.DriveInfo) -> None:
     assert max(map(len, str(drive).splitlines())) <= 80

@@ -56,6 +56,8 @@ def test_the_library_names_its_arguments(precious: Path, tmp_path: Path) -> None
         refused(iogauge.review, "model:ram", resume="x", pace="full"): "targets, pace cannot be",
         refused(iogauge.review, "model:ram", until_supported=2): "until_supported=0.99999",
         refused(iogauge.plan, "/dev/elsewhere", program="fio"): "size='100g'",
+        refused(iogauge.plan, "model:ram", suites="mixed", purge_by="format"): "state='fresh'",
+        refused(iogauge.plan, "model:ram", program="fio", purge_by="format"): "purge the target yourself",
         refused(iogauge.review, "model:ram", output=precious.parent): f"iogauge.review(resume='{tmp_path}')",
     }
     for text, words in refusals.items():

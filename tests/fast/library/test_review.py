@@ -94,6 +94,7 @@ def test_a_condition_that_holds_is_an_error_after_all_is_saved(tmp_path: Path) -
     [
         ({"pace": "slow"}, "pace 'slow': there is none of this name"),
         ({"state": "old"}, "state 'old': there is none of this name"),
+        ({"purge_by": "fire"}, "purge_by 'fire': there is none of this name"),
         ({"repeats": 0}, "repeats 0: must be a whole number from 1 to 1000"),
         ({"seed": -1}, "seed -1: must be a whole number from 0"),
         ({"size": "x"}, "size x: "),
@@ -123,6 +124,17 @@ def test_a_target_is_refused_as_by_the_command(tmp_path: Path) -> None:
     assert "destroy" in str(caught.value.hint)
     with pytest.raises(iogauge.UsageError, match="is named twice"):
         iogauge.review([MODEL, MODEL])
+
+
+def test_a_suite_that_only_reads_needs_no_destroy(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(bytes(range(256)) * 2**14)
+    was = precious.read_bytes(), precious.stat().st_mtime_ns
+    result = iogauge.review(
+        precious, output=tmp_path / "r", suites=["wake-latency"], size="4m", runtime="20ms", seed=1
+    )
+    assert len(result.suite("wake-latency")) > 1
+    assert (precious.read_bytes(), precious.stat().st_mtime_ns) == was
 
 
 def test_a_plan_is_written_for_another_program(tmp_path: Path) -> None:

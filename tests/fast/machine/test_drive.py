@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
 from iogauge.machine import drive as drives
-from iogauge.machine.ata import AtaIdentity, parse_identity, parse_words
+from iogauge.machine.ata.identity import AtaIdentity, parse_identity, parse_words
 from iogauge.machine.drive import read_drive
 from iogauge.machine.nvme.admin import NvmeDevice
 from iogauge.machine.unread import by_reason
 from iogauge.target import TargetRefused
 from iogauge.target.users.sysfs import Host, number_of
 from tests import nvme_images as images
+from tests.fast.machine.ata import ata_images
 
 IDENTITY = (Path(__file__).parent / "qemu-sata.txt").read_text()
 """What Linux has of QEMU's SATA drive (7.2)."""
@@ -71,9 +72,57 @@ def test_a_sata_drive_needs_no_permission(tmp_path: Path) -> None:
         power_level=None,
         host_sleep=False,
         device_sleep=None,
+        deeper_sleep=False,
+        dev_sleep=None,
         trim=True,
         smart=True,
+        logs=False,
+        sector_bytes=512,
     )
+    assert drive.ata.answers is None
+    assert {item.what for item in drive.unread} == {"SMART", "the statistics", "the power mode"}
+
+
+def test_a_sata_drive_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sata(tmp_path)
+    opened_as(monkeypatch, "/dev/sda", tmp_path.stat().st_dev)
+    monkeypatch.setattr(drives, "AtaDevice", lambda fd: ata_images.ssd())
+    drive = read_drive(str(tmp_path), Host(sys=tmp_path))
+    assert drive.ata is not None
+    assert drive.ata.answers is not None
+    assert drive.ata.answers.statistics is not None
+    assert drive.ata.answers.statistics.power_on_h == 1234
+    assert drive.unread == ()
+
+
+def test_a_drive_behind_a_bridge_answers_if_the_bridge_says_that_it_translates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = tree(tmp_path, "usb1/1-2/host6/target6:0:0/6:0:0:0/block/sdb", device__model="Bridge")
+    assert read_drive(str(tmp_path), Host(sys=tmp_path)).restriction is not None
+    (disk / "device/vpd_pg89").write_bytes(bytes(572))
+    opened_as(monkeypatch, "/dev/sdb", tmp_path.stat().st_dev)
+    monkeypatch.setattr(drives, "AtaDevice", lambda fd: ata_images.ssd())
+    drive = read_drive(str(tmp_path), Host(sys=tmp_path))
+    assert drive.ata is not None
+    assert drive.ata.identity is None
+    assert drive.ata.answers is not None
+    assert drive.ata.answers.identity is not None
+    assert drive.ata.answers.identity.model == "QEMU SATA"
+
+
+def opened_as(monkeypatch: pytest.MonkeyPatch, path: str, number: int) -> int:
+    """Let ``path`` be a block device of this number; return the descriptor that opening it will give."""
+    status = os.stat_result((0o60600, 0, 0, 0, 0, 0, 0, 0, 0, 0), {"st_rdev": number})
+    null = os.open("/dev/null", os.O_RDONLY)
+    real_open, real_status = os.open, os.fstat
+
+    def open_node(node: str, flags: int, *rest: object, **options: object) -> int:
+        return null if node == path else real_open(node, flags, *rest, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(drives.os, "open", open_node)
+    monkeypatch.setattr(drives.os, "fstat", lambda fd: status if fd == null else real_status(fd))
+    return null
 
 
 def test_a_drive_behind_a_port_multiplier_is_known_by_its_model(tmp_path: Path) -> None:
@@ -183,23 +232,14 @@ def test_an_nvme_drive_that_may_not_be_opened_has_what_linux_has(tmp_path: Path)
 
 def test_an_nvme_drive_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree(tmp_path, "nvme0/nvme987n1")
-    number = tmp_path.stat().st_dev
-    status = os.stat_result((0o60600, 0, 0, 0, 0, 0, 0, 0, 0, 0), {"st_rdev": number})
-    null = os.open("/dev/null", os.O_RDONLY)
-    real_open, real_status = os.open, os.fstat
-
-    def open_node(path: str, flags: int, *rest: object, **options: object) -> int:
-        return null if path == "/dev/nvme987n1" else real_open(path, flags, *rest, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(drives.os, "open", open_node)
-    monkeypatch.setattr(drives.os, "fstat", lambda fd: status if fd == null else real_status(fd))
+    null = opened_as(monkeypatch, "/dev/nvme987n1", tmp_path.stat().st_dev)
     monkeypatch.setattr(drives, "NvmeDevice", lambda fd: images.laptop())
     drive = read_drive(str(tmp_path), Host(sys=tmp_path))
     assert drive.nvme is not None
     assert drive.nvme.controller is not None
     assert drive.nvme.controller.model == "Laptop SSD"
     with pytest.raises(OSError, match="Bad file descriptor"):
-        real_status(null)
+        os.close(null)
 
 
 def test_no_command_goes_to_a_node_of_another_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -259,6 +259,16 @@ def test_polling_by_pvsync2_ended_with_5_19(kernel: str, warned: bool) -> None:
     assert [one.code for one in warnings] == ([Code.NO_POLLING] if warned else [])
 
 
+@pytest.mark.parametrize(("kernel", "warned"), [("Linux 6.0.9 x86_64", True), ("Linux 6.1.0 x86_64", False)])
+def test_commands_are_polled_for_since_6_1(kernel: str, warned: bool) -> None:
+    worker = plans.worker(engine=plans.engine(kind=EngineKind.IO_URING_CMD, hipri=True))
+    machine = builders.machine().model_copy(update={"kernel": kernel})
+    warnings = judge(
+        plan=plans.plan(worker), result=result(), targets=(), ceiling=None, machine=machine, rows=()
+    )
+    assert [one.code for one in warnings] == ([Code.NO_POLLING] if warned else [])
+
+
 def test_polling_wants_poll_queues() -> None:
     polled = plans.plan(plans.worker(engine=plans.engine(hipri=True)))
     assert codes(polled, observed=Observations(polls={"sda": False})) == [Code.NO_POLLING]

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.machine import Watch, extents
+from iogauge.machine import extents
 from iogauge.machine.compress import sample_data
 from iogauge.machine.extents import unwritten_share
 from iogauge.machine.facts import cgroup_limits, machine_facts, virtualised
 from iogauge.machine.interference import foreign_bytes, other_processes
-from iogauge.machine.stat import difference, differences, parse_stat, read_counters
-from iogauge.schema import Code, DeviceStat, FilePlan, Rw, StagePlan
+from iogauge.machine.stat import difference, differences, parse_stat, read_counters, uncounted_commands
+from iogauge.machine.watch import Watch
+from iogauge.schema import Code, DeviceStat, EngineKind, FilePlan, Rw, StagePlan
 from iogauge.target import open_target
 from iogauge.target.users.sysfs import Host
 from tests import builders, plans
@@ -83,6 +84,31 @@ def test_devices_are_read_once_and_told_of_only_where_they_count(tmp_path: Path)
     assert [one.device for one in differences(counters, moved, host)] == ["sda", "sdb"]
 
 
+@pytest.mark.parametrize(("attribute", "counted"), [("1", True), ("0", False), (None, False)])
+def test_commands_are_counted_where_the_kernel_says_so(
+    tmp_path: Path, attribute: str | None, counted: bool
+) -> None:
+    files = {"sys/class/block/nvme0n1/stat": COLUMNS_17}
+    if attribute is not None:
+        files["sys/class/block/nvme0n1/queue/iostats_passthrough"] = attribute
+    host = tree(tmp_path, files)
+    targets = [builders.target("/n", device="nvme0n1")]
+    for kind, uncounted in ((EngineKind.IO_URING_CMD, not counted), (EngineKind.IO_URING, False)):
+        plan = plans.plan(plans.worker(engine=plans.engine(kind=kind), files=(plans.file("/n"),)))
+        assert uncounted_commands(plan, targets, host) == (
+            frozenset({"nvme0n1"}) if uncounted else frozenset()
+        )
+        watch = Watch(machine=builders.machine(), host=host)
+        watch.started(plan, targets)
+        run = builders.record([], target_facts=targets[0], plan=plan.model_dump())
+        stats = watch.finished(run, ()).device_stats
+        assert [stat.device for stat in stats] == ([] if uncounted else ["nvme0n1"])
+
+
+def firmware(vendor: str, product: str) -> dict[str, str]:
+    return {"sys/class/dmi/id/sys_vendor": f"{vendor}\n", "sys/class/dmi/id/product_name": f"{product}\n"}
+
+
 # --- Facts ---------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +128,23 @@ def test_devices_are_read_once_and_told_of_only_where_they_count(tmp_path: Path)
         ),
         ({"sys/class/dmi/id/sys_vendor": "Amazon EC2\n"}, "firmware: Amazon EC2"),
         ({"sys/class/dmi/id/sys_vendor": "Dell Inc.\n"}, None),
+        # Clouds name themselves in the firmware of machines without a hypervisor, too: x86 tells by its flags.
+        ({"proc/cpuinfo": "flags\t\t: fpu vme\n", **firmware("Amazon EC2", "m5.metal")}, None),
+        ({"proc/cpuinfo": "flags\t\t: fpu vme\n", **firmware("Google", "Google Compute Engine")}, None),
+        ({"proc/cpuinfo": "Features\t: fp asimd\n", **firmware("Amazon EC2", "c7g.metal")}, None),
+        ({"proc/cpuinfo": "Features\t: fp asimd\n", **firmware("Amazon EC2", "m8g.metal-24xl")}, None),
+        (
+            {"proc/cpuinfo": "Features\t: fp asimd\n", **firmware("Amazon EC2", "c7g.xlarge")},
+            "firmware: Amazon EC2 c7g.xlarge",
+        ),
+        (
+            {"proc/cpuinfo": "flags\t\t: fpu vme\n", **firmware("QEMU", "Standard PC")},
+            "firmware: QEMU Standard PC",
+        ),
+        (
+            {"proc/cpuinfo": "Features\t: fp asimd\n", **firmware("QEMU", "Metallica")},
+            "firmware: QEMU Metallica",
+        ),
         ({"sys/hypervisor/type": "xen\n"}, "/sys/hypervisor: xen"),
         ({"proc/device-tree/hypervisor/compatible": "linux,kvm\0"}, "device tree: linux,kvm"),
     ],

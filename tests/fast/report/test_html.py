@@ -116,7 +116,8 @@ def test_its_policy_lets_only_its_own_scripts_run(page: Page) -> None:
 def test_charts_travel_as_data_with_every_variant(page: Page) -> None:
     (data,) = [json.loads(text) for text in page.within("script") if text.startswith("{")]
     assert set(data["charts"]) == {
-        "write-pressure", "write-pressure-percentiles", "write-pressure-over-time-1", "write-pressure-heat-1"
+        "write-pressure", "write-pressure-requested", "write-pressure-percentiles",
+        "write-pressure-over-time-1", "write-pressure-heat-1",
     }  # fmt: skip
     pressure = data["charts"]["write-pressure"]
     assert list(pressure["choices"]) == ["mean", "median", "p99", "p99.9", "p99.99"]
@@ -129,8 +130,8 @@ def test_charts_travel_as_data_with_every_variant(page: Page) -> None:
 
 
 def test_without_scripts_charts_are_there_as_pictures_but_those_of_thousands_of_marks(page: Page) -> None:
-    assert sum(tag == "figure" for tag, _ in page.elements) == 4
-    assert sum(tag == "svg" for tag, _ in page.elements) == 3
+    assert sum(tag == "figure" for tag, _ in page.elements) == 5
+    assert sum(tag == "svg" for tag, _ in page.elements) == 4
     assert page.read.count("Drawn by this page's scripts.") == 1
 
 
@@ -140,7 +141,7 @@ def test_controls_have_names_and_values(page: Page) -> None:
         "mean", "median", "p99", "p99.9", "p99.99",
     ]  # fmt: skip
     buttons = [attributes.get("aria-label") for tag, attributes in page.elements if tag == "button"]
-    assert buttons.count("Save as CSV") == 4
+    assert buttons.count("Save as CSV") == 5
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids)
     labelled = [
@@ -203,10 +204,10 @@ def test_a_review_that_got_nowhere_says_so(tmp_path: Path) -> None:
 
 def test_several_drives_share_a_chart_and_are_compared(folder: Path) -> None:
     report = Report.of([folder / "flash", folder / "other"])
-    assert len(report.charts) == 7
+    assert len(report.charts) == 8
     page = Page(render.page(report))
     compared = page.read.index("Reads of Crosspoint stay ")
-    assert page.read.index("Differences in setup") < compared < page.read.index("latency grew")
+    assert compared < page.read.index("latency grew") < page.read.index("Differences in setup")
     assert "(one run each); " in page.read
     # Each sentence leads to a row that is there, and every ratio has one.
     (pair,) = report.pairs
@@ -233,7 +234,7 @@ def planned(review: Path) -> dict[str, Any]:
     return fields | {"schema_version": 2}
 
 
-def test_an_older_kernel_is_listed_before_any_finding(folder: Path, tmp_path: Path) -> None:
+def test_an_older_kernel_is_named_before_any_finding(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "flash", tmp_path / "later")
     manifest = planned(tmp_path / "later")
     manifest["machine"]["kernel"] = "Linux 9.9.9"
@@ -242,7 +243,8 @@ def test_an_older_kernel_is_listed_before_any_finding(folder: Path, tmp_path: Pa
     (kernels,) = [values for term, values in report.setup if term == "Kernel"]
     assert kernels[1] == "Linux 9.9.9"
     page = render.page(report)
-    assert page.index("Linux 9.9.9") < page.index('class="sentences"')
+    assert page.index("figures: Kernel.") < page.index('class="sentences"')
+    assert "Linux 9.9.9" in page[page.index("Differences in setup") :]
 
 
 def test_drives_with_nothing_in_common_say_so(folder: Path, tmp_path: Path) -> None:
@@ -319,7 +321,7 @@ def test_different_suites_have_sections_of_their_own(folder: Path, tmp_path: Pat
     page = render.page(report)
     assert all(f'<section id="{suite}"' in page for suite in ("write-pressure", "mixed"))
     # Of the other one nothing is complete, so that it has neither curves nor a heat map.
-    assert len({chart.name for chart in report.charts}) == len(report.charts) == 6
+    assert len({chart.name for chart in report.charts}) == len(report.charts) == 7
 
 
 def test_a_suite_along_different_axes_is_refused(folder: Path, tmp_path: Path) -> None:

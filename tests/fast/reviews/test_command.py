@@ -38,6 +38,12 @@ class Engine(ModuleType):
         """A target without layers."""
         return execute
 
+    def refuse_files(self, *_: Any, **__: Any) -> None:
+        """Refuse nothing: targets are not erased."""
+
+    def require_tracing(self, *_: Any, **__: Any) -> None:
+        """Require nothing: latency is not traced."""
+
     def purge(self, *_: Any, **__: Any) -> None:
         """Refuse: no step of the suite begins with a purge."""
         raise AssertionError
@@ -81,7 +87,7 @@ def review(*arguments: str, target: str = "drive.bin") -> int:
 
 
 def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
-    assert review() == 0
+    assert review("-v") == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].startswith("Write pressure (quick): ")

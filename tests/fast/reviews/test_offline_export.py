@@ -17,6 +17,7 @@ from tests import builders
 
 TARGETS = {"file": "/tmp/drive{}.bin", "block": "/dev/nvme{}n1"}
 CANNOT = {
+    "wake-latency": r"DiskSpd waits whole milliseconds|thinktime_spin=\S+ has no counterpart",
     "commit-latency": r"fdatasync=1 has no counterpart",
     "stack-overhead": r"ioengine=null: DiskSpd needs a target",
     "pts-composite": r"bssplit=\S+ has no counterpart",

@@ -87,7 +87,7 @@ def test_searches_rounds_stages_syncs_and_mixes_are_imported(
     assert main([*arguments, "--as=fio", f"--output={jobs}"]) == 0
     assert run_until_complete(jobs, saved, intervals=False) >= turns
     capsys.readouterr()
-    assert main(["show", str(saved)]) == 0
+    assert main(["show", str(saved), "-v"]) == 0
     out = capsys.readouterr().out
     assert "missing" not in out
     assert "not by iogauge: the machine, the drive behind the path and its state are not known." in out

@@ -315,7 +315,7 @@ def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
     shown, said = resumed(tmp_path / "as-is", capsys)
     assert "written_meanwhile" in codes(shown)
     assert "runs of iogauge wrote" in said
-    assert main(["show", str(tmp_path / "as-is")]) == 0
+    assert main(["show", str(tmp_path / "as-is"), "-v"]) == 0
     assert "between two parts of this review" in capsys.readouterr().err
     shown, said = resumed(tmp_path / "as-is", capsys)
     assert said.count("between two parts") == 1  # the warning stays, and none is added

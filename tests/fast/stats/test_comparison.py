@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from iogauge.stats.comparison import (
+from iogauge.stats.differences.comparison import (
     ALPHA,
     EXACT_BLOCKS,
     FEWEST_BLOCKS,

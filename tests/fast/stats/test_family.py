@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from iogauge.stats.comparison import ALPHA, EXACT_BLOCKS, FEWEST_BLOCKS, Verdict, compare, sign_flip_p
-from iogauge.stats.family import Blocks, compare_family, holm, step_down
+from iogauge.stats.differences.comparison import (
+    ALPHA,
+    EXACT_BLOCKS,
+    FEWEST_BLOCKS,
+    Verdict,
+    compare,
+    sign_flip_p,
+)
+from iogauge.stats.differences.family import Blocks, compare_family, holm, step_down
 
 
 def sides(logs: NDArray[np.float64]) -> tuple[Blocks, Blocks]:

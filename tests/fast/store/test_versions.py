@@ -40,7 +40,10 @@ VERSIONS = range(1, SCHEMA_VERSION + 1)
 
 
 def save_sample(path: Path) -> None:
-    """Save a review of the made-up drive: seven steps and a search, with a warning in each."""
+    """Save a review of the made-up drive: eight steps and a search, with a warning in each.
+
+    The governor changes after the fourth step.
+    """
     manifest = new_manifest(
         [SUITES["write-pressure"]],
         [builders.target("/dev/example0", kind="block", serial="A1")],
@@ -56,7 +59,13 @@ def save_sample(path: Path) -> None:
         record, intervals = builders.pressed_run(job_file, seed=seed, warnings=(warning,))
         for interval in intervals:
             on_interval(interval)
-        return record
+        governor = "performance" if len(review.completed()) > 3 else "powersave"
+        audits = (
+            builders.audit({"cpu.governor": governor, "cpu.smt": None}, weight=2),
+            builders.audit({"block.scheduler": "none"}, target="/dev/example0"),
+        )
+        served = (builders.interrupts({0: 10_000, 3: 7}),)
+        return record.model_copy(update={"audits": audits, "interrupts": served})
 
     run_review(review, suite_of, execute=execute, watcher=Quiet())
 
@@ -81,7 +90,27 @@ def check(path: Path, *, version: int) -> None:
         assert position.figures.mean.value == pytest.approx(
             (80_000 + position.requested_Bps / 1000) * 1.009, rel=2e-3
         )
+    check_audits(review, version=version)
     assert query(review.path, "SELECT count(DISTINCT step) AS n FROM totals").to_pylist() == [{"n": 8}]
+
+
+def check_audits(review: Review, *, version: int) -> None:
+    """Check the settings and the interrupts, which versions before the fifth lack."""
+    records = [review.record(step.id) for step in review.manifest.steps]
+    assert all(not record.audits for record in records)
+    if version < 5:
+        assert review.audits() == ()
+        assert not any(record.audit_changes or record.interrupts for record in records)
+        return
+    assert [(audit.target, len(audit.facts)) for audit in review.audits()] == [
+        (None, 2),
+        ("/dev/example0", 1),
+    ]
+    assert review.audits()[0].facts[0].value == "powersave"
+    changed = [[(change.old, change.new) for change in record.audit_changes] for record in records]
+    assert changed.count([]) == 4
+    assert changed.count([("powersave", "performance")]) == 4
+    assert all(record.interrupts[0].interrupts[0].by_cpu == {0: 10_000, 3: 7} for record in records)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -36,7 +36,9 @@ def test_drives_are_measured_alone_and_together() -> None:
 
 def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
-    assert main([*arguments, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
+    assert (
+        main([*arguments, "--repeats=3", "--runtime=10ms", "--seed=1", "-v", f"--output={tmp_path}/r"]) == 0
+    )
     out = capsys.readouterr().out
     shares = re.findall(r"B/s, ([\d.]+) % \(([\d.]+) to ([\d.]+) %\) of the sum of their single rates", out)
     assert len(shares) == 4

@@ -163,7 +163,7 @@ def test_a_sync_moves_no_data_and_has_no_rate_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reviewed("commit-latency", ["model:p4800x"], tmp_path / "r", capsys)
-    assert main(["show", str(tmp_path / "r")]) == 0
+    assert main(["show", str(tmp_path / "r"), "-v"]) == 0
     lines = capsys.readouterr().out.splitlines()
     rates = [line.split()[2] for line in lines if re.match(r" *(1|2|4|8|16) ", line)]
     assert rates[:5] == ["-"] * 5

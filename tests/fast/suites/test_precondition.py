@@ -148,7 +148,7 @@ def test_a_file_is_preconditioned_before_it_is_measured(
 ) -> None:
     file, saved = tmp_path / "f.bin", tmp_path / "r"
     arguments = ["--suite=pts-cross-stimulus", "--size=8m", "--runtime=10ms", "--seed=1", f"--output={saved}"]
-    assert main(["review", str(file), *arguments, "--state=preconditioned"]) == 0
+    assert main(["review", str(file), *arguments, "--state=preconditioned", "-v"]) == 0
     manifest = Review.open(saved).manifest
     assert manifest.state == "preconditioned"
     first, second = manifest.plans

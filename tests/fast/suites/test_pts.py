@@ -181,7 +181,7 @@ def test_a_quick_review_of_a_model_is_steady_in_its_fifth_round(
     (course,) = plan["convergences"]
     assert course["mean"] == pytest.approx(cells["0/100", "4 KiB"])
     assert (course["first"], course["last"], len(course["values"])) == (0, 4, 5)
-    assert main(["review", "--resume", saved]) == 0
+    assert main(["review", "--resume", saved, "-v"]) == 0
     shown = capsys.readouterr().out
     assert "IOPS, mean of rounds 1 to 5:\n" in shown
     assert "neither purged nor filled" in shown

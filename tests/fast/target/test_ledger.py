@@ -51,6 +51,10 @@ def test_what_was_written_counts_from_the_last_purge_of_all_of_it() -> None:
         "iogauge wrote at least 3.000 kB (3.0 x its size), 900 B of it at random, since its purge on 2026-01-03; "
         "last 4 KiB at random on 2026-01-03, by a.fio"
     )
+    ledger.enter(DRIVE, entry("purge", purged_by="format"))
+    formatted = ledger.state_of(DRIVE)
+    assert formatted is not None
+    assert state_text(formatted, DRIVE) == "iogauge wrote nothing since its purge by format on 2026-01-03"
 
 
 def test_drives_are_told_apart_and_what_cannot_be_has_none() -> None:

@@ -53,6 +53,15 @@ class Process:
         )
 
 
+def test_character_devices_count_only_where_they_are_named(tmp_path: Path) -> None:
+    process = Process(tmp_path, os.O_RDWR)
+    character = SimpleNamespace(st_mode=stat.S_IFCHR, st_rdev=os.makedev(8, 16))
+    host = Host(tmp_path / "sys", tmp_path / "proc", lambda _: character)  # type: ignore[arg-type, return-value]
+    assert processes_with_open({"8:16"}, host, write=True) == []
+    assert processes_with_open(set(), host, write=True, characters={"8:16"}) == ["worker (pid 100)"]
+    assert processes_with_open(set(), process.host, write=True, characters={"8:16"}) == []
+
+
 def test_what_another_machine_answers_for_is_not_looked_at(tmp_path: Path) -> None:
     process = Process(tmp_path, os.O_RDWR)
     assert processes_with_open({"8:16"}, process.host, write=True) == ["worker (pid 100)"]

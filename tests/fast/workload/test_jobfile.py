@@ -206,7 +206,6 @@ UNSUPPORTED = {
     "verify": "fio's verify is supported only as verify=",
     "pool=${NOT_SET}": "fio's pool is not supported",
     "ioengine=mmap": "fio's engine mmap is not supported",
-    "ioengine=io_uring_cmd": "fio's engine io_uring_cmd is not supported",
     "random_distribution=zoned_abs:50/1g:50/2g": "fio's 'zoned_abs' is not supported",
     "size=4z": "zoned devices are not supported",
     "output=x": "fio's command line",

@@ -313,6 +313,13 @@ def test_the_script_of_diskspd_has_destroyed_targets_and_state_groups() -> None:
     assert "Lost = $false" in purged, "DiskSpd purges nothing"
 
 
+def test_commands_to_a_character_device_are_fios() -> None:
+    step = f"{STEP.replace('t.dat', '/dev/ng0n1')}ioengine=io_uring_cmd\n"
+    assert fio_files([Step("one", step)]).impossible == {}
+    with pytest.raises(IogaugeError, match="/dev/nvme0n1 is not the character device"):
+        fio_files([Step("one", step.replace("/dev/ng0n1", "/dev/nvme0n1"))])
+
+
 def test_an_impossible_step_is_left_out() -> None:
     written = diskspd_script([Step("one", STEP), Step("two", STEP + "fsync=1\n")])
     assert [name for name, _ in runs_of(written.files["run.ps1"])] == ["one.xml"]

@@ -42,6 +42,10 @@ impl File {
             (libc::O_RDONLY, "reading")
         };
         flags |= libc::O_CLOEXEC;
+        if let Some(namespace) = file.namespace {
+            // It takes commands only: flags of I/O mean nothing there, and O_DIRECT is refused.
+            return File::reopen(file, namespace.fd, flags, access);
+        }
         if plan.engine.direct {
             flags |= libc::O_DIRECT;
         }
@@ -50,18 +54,23 @@ impl File {
             SyncMode::Sync => libc::O_SYNC,
             SyncMode::Dsync => libc::O_DSYNC,
         };
-        File::reopen(file, flags, access)
+        File::reopen(file, file.fd, flags, access)
     }
 
     /// Opens the file for direct reads only, to probe it. Closing a device that was open for writing would make the
     /// system probe it for a filesystem.
     pub(crate) fn open_to_probe(file: &FilePlan) -> Result<File, Error> {
         let flags = libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC;
-        File::reopen(file, flags, "direct reading")
+        File::reopen(file, file.fd, flags, "direct reading")
     }
 
-    fn reopen(file: &FilePlan, flags: libc::c_int, access: &'static str) -> Result<File, Error> {
-        let link = CString::new(format!("/proc/self/fd/{}", file.fd)).expect("no zero byte in it");
+    fn reopen(
+        file: &FilePlan,
+        fd: RawFd,
+        flags: libc::c_int,
+        access: &'static str,
+    ) -> Result<File, Error> {
+        let link = CString::new(format!("/proc/self/fd/{fd}")).expect("no zero byte in it");
         // SAFETY: `link` is a string that ends in zero and outlives the call.
         let fd = unsafe { libc::open(link.as_ptr(), flags) };
         if fd < 0 {

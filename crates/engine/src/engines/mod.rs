@@ -6,6 +6,7 @@ mod aio;
 mod aio_context;
 mod blocking;
 pub(crate) mod buffers;
+mod commands;
 mod content;
 pub(crate) mod files;
 mod null;
@@ -13,7 +14,6 @@ mod open;
 pub mod probe;
 mod ring;
 mod ring_setup;
-mod sqe;
 mod sync;
 mod uring;
 

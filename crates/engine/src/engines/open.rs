@@ -5,6 +5,8 @@ use iogauge_core::plan::{EngineKind, WorkerPlan};
 use crate::Engine;
 use crate::clock::Clock;
 use crate::engines::aio::Aio;
+use crate::engines::commands::file::FileCommands;
+use crate::engines::commands::nvme::NvmeCommands;
 use crate::engines::null::Null;
 use crate::engines::sync::Sync;
 use crate::engines::uring::Uring;
@@ -40,6 +42,7 @@ pub fn open<U: UseEngine>(
         EngineKind::Null => user.run(Null::new(plan, clock, waiter)),
         EngineKind::Psync | EngineKind::Pvsync2 => user.run(Sync::new(plan, clock, waiter)?),
         EngineKind::Libaio => user.run(Aio::new(plan, clock, waiter)?),
-        EngineKind::IoUring => user.run(Uring::new(plan, clock, waiter)?),
+        EngineKind::IoUring => user.run(Uring::<FileCommands>::new(plan, clock, waiter)?),
+        EngineKind::IoUringCmd => user.run(Uring::<NvmeCommands>::new(plan, clock, waiter)?),
     })
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::engines::files::File;
 use crate::engines::ring_setup;
-use crate::error::Error;
+use crate::error::{Error, Needs};
 
 /// A warning that a run will not do all that its job says. `code` is one of the schema's `Code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,8 +47,20 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
         if plan.engine.direct {
             aligned(plan, file)?;
         }
+        if plan.engine.kind == EngineKind::IoUringCmd {
+            fits_a_command(plan, file)?;
+        }
     }
     match plan.engine.kind {
+        EngineKind::IoUringCmd => {
+            ring_setup::passes_commands()?;
+            if plan.engine.fixedbufs && kernel() < (6, 1) {
+                return Err(Error::TooOld {
+                    what: "fixedbufs with io_uring_cmd",
+                    linux: "6.1",
+                });
+            }
+        }
         EngineKind::IoUring => ring_setup::available()?,
         EngineKind::Libaio => enough_aio(u64::from(plan.iodepth))?,
         _ => {}
@@ -61,13 +73,16 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
 
 /// Whether an io_uring of this plan polls: the plan has hipri, and the queues of all its devices support polling.
 pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
-    if !plan.engine.hipri || plan.engine.kind != EngineKind::IoUring {
+    if !plan.engine.hipri {
         return Ok(false);
     }
-    if !plan.engine.direct {
-        return Err(Error::PollingNeedsDirect);
-    }
-    Ok(plan.files.iter().all(can_poll))
+    let able = match plan.engine.kind {
+        EngineKind::IoUring if !plan.engine.direct => return Err(Error::PollingNeedsDirect),
+        EngineKind::IoUring => true,
+        EngineKind::IoUringCmd => kernel() >= (6, 1),
+        _ => false,
+    };
+    Ok(able && plan.files.iter().all(can_poll))
 }
 
 /// Whether io-wq threads execute some requests of `plan`, because io_uring cannot start them without blocking.
@@ -123,8 +138,12 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
         return Ok(None);
     }
     Ok(match plan.engine.kind {
-        EngineKind::IoUring if polls(plan)? => None,
-        EngineKind::IoUring => {
+        EngineKind::IoUring | EngineKind::IoUringCmd if polls(plan)? => None,
+        EngineKind::IoUringCmd if kernel() < (6, 1) => note(
+            "before Linux 6.1, io_uring_cmd does not poll with hipri".into(),
+            "use ioengine=io_uring with hipri=1 and direct=1, or a newer kernel",
+        ),
+        EngineKind::IoUring | EngineKind::IoUringCmd => {
             let file = plan
                 .files
                 .iter()
@@ -184,10 +203,14 @@ fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     }))
 }
 
-/// Checks that sizes and offsets are aligned as direct I/O on this file requires. If the requirement is unknown,
-/// accepts all.
+/// Checks that sizes and offsets are aligned as direct I/O on this file, or an NVMe command to it, requires. If the
+/// requirement is unknown, accepts all.
 fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
-    let Some(align_bytes) = direct_alignment(file) else {
+    let (by, alignment) = match file.namespace {
+        Some(namespace) => (Needs::NvmeCommand, Some(u64::from(namespace.block_bytes))),
+        None => (Needs::DirectIo, direct_alignment(file)),
+    };
+    let Some(align_bytes) = alignment else {
         return Ok(());
     };
     let refuse = |what, value_bytes: u64| match value_bytes % align_bytes {
@@ -197,10 +220,14 @@ fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
             what,
             value_bytes,
             align_bytes,
+            by,
         }),
     };
     refuse("offset", file.region_offset_bytes)?;
-    for sizes in plan.pattern.data_sizes() {
+    // The kernel itself checks a trim through the block layer; a command would leave out its last bytes.
+    let trimmed =
+        (by == Needs::NvmeCommand && plan.pattern.rw.trims()).then_some(&plan.pattern.sizes.trim);
+    for sizes in plan.pattern.data_sizes().chain(trimmed) {
         for size in used_sizes(sizes) {
             refuse("block size", u64::from(size))?;
         }
@@ -218,6 +245,24 @@ fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
         )?;
     }
     Ok(())
+}
+
+/// Checks that the file is a namespace, and that one command can move the job's largest block: the driver splits
+/// nothing.
+fn fits_a_command(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
+    let path = || file.path.clone();
+    let namespace = file
+        .namespace
+        .ok_or_else(|| Error::NoNamespace { path: path() })?;
+    let sizes = plan.pattern.data_sizes().map(SizesPlan::largest_bytes);
+    match sizes.max() {
+        Some(largest) if largest > namespace.largest_bytes => Err(Error::TooLarge {
+            path: path(),
+            value_bytes: u64::from(largest),
+            limit_bytes: u64::from(namespace.largest_bytes),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the sizes that must be aligned: those of the split, or the smallest size, since a range draws multiples of

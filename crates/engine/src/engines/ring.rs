@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
+use io_uring::{EnterFlags, IoUring, cqueue, squeue};
 use iogauge_core::Nanos;
 use iogauge_core::plan::EnginePlan;
 
@@ -17,13 +17,15 @@ use crate::engines::buffers::Buffers;
 use crate::engines::files::File;
 use crate::engines::probe;
 use crate::engines::ring_setup::{self, Mode};
-use crate::engines::sqe::{Template, Trim};
 use crate::error::Error;
 use crate::wait::timespec;
 
-/// One ring.
-pub(crate) struct Ring {
-    ring: IoUring,
+/// One ring, by the kinds of its entries.
+pub(crate) struct Ring<
+    S: squeue::EntryMarker = squeue::Entry,
+    C: cqueue::EntryMarker = cqueue::Entry,
+> {
+    ring: IoUring<S, C>,
     /// The descriptor passed to the kernel, or its index if it is registered.
     fd: i32,
     base_flags: u32,
@@ -53,9 +55,9 @@ struct GetEvents {
     timespec: u64,
 }
 
-impl Ring {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     /// Creates a ring with room for `depth` requests. It belongs to the calling thread.
-    pub(crate) fn new(depth: u32, mode: Mode, plan: &EnginePlan) -> Result<Ring, Error> {
+    pub(crate) fn new(depth: u32, mode: Mode, plan: &EnginePlan) -> Result<Self, Error> {
         let ring = ring_setup::build(depth, mode, plan)?;
         let mut ring = Ring {
             fd: ring.as_raw_fd(),
@@ -120,55 +122,21 @@ impl Ring {
         })
     }
 
-    /// Determines how the ring can trim `file`, by a discard command of length 0: a kernel that knows the command
-    /// refuses it as invalid.
-    pub(crate) fn how_to_trim(&mut self, file: &File, template: &Template) -> Result<Trim, Error> {
-        let (way, operation) = if file.is_block_device() {
-            (Trim::Command, opcode::UringCmd16::CODE)
-        } else {
-            (Trim::Punch, opcode::Fallocate::CODE)
-        };
-        if self.mode.poll || !self.knows(operation) {
-            return Ok(Trim::Blocking);
-        }
-        if way == Trim::Punch {
-            return Ok(way);
-        }
-        // SAFETY: the entry refers to no memory.
-        unsafe { self.submission().push(&template.discard(0, 0).into_entry()) }
-            .expect("an empty ring has room");
-        if self.mode.kernel_thread {
-            self.wake().map_err(enter_failed)?;
-        } else {
-            self.submit(1).map_err(enter_failed)?;
-        }
-        self.wait(1, None).map_err(enter_failed)?;
-        let answer = self
-            .completions()
-            .next()
-            .map_or(-libc::EOPNOTSUPP, |entry| entry.result());
-        Ok(if answer == -libc::EINVAL {
-            way
-        } else {
-            Trim::Blocking
-        })
-    }
-
     /// Returns the submission queue. The kernel sees new entries once the returned queue is dropped.
     #[inline(always)]
-    pub(crate) fn submission(&mut self) -> squeue::SubmissionQueue<'_> {
+    pub(crate) fn submission(&mut self) -> squeue::SubmissionQueue<'_, S> {
         self.ring.submission()
     }
 
     /// Whether the kernel knows an operation.
-    fn knows(&self, operation: u8) -> bool {
+    pub(crate) fn knows(&self, operation: u8) -> bool {
         let mut probe = io_uring::Probe::new();
         self.ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(operation)
     }
 
     /// Returns the completion queue.
     #[inline(always)]
-    pub(crate) fn completions(&mut self) -> cqueue::CompletionQueue<'_> {
+    pub(crate) fn completions(&mut self) -> cqueue::CompletionQueue<'_, C> {
         self.ring.completion()
     }
 
@@ -243,7 +211,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Drop for Ring<S, C> {
     /// Unregisters the descriptor. Otherwise the ring and the pages of its buffers would be kept as long as the thread
     /// lives.
     fn drop(&mut self) {

@@ -1,4 +1,7 @@
-//! The io_uring engine: fixed buffers, registered files and ring, batches, SQPOLL and IOPOLL.
+//! The io_uring engines: fixed buffers, registered files and ring, batches, SQPOLL and IOPOLL.
+//!
+//! What the entries of the ring say is left to [`Commands`]: operations on files (io_uring), or NVMe commands
+//! (io_uring_cmd).
 //!
 //! One `io_uring_enter` submits a batch and, with `GETEVENTS`, collects the completions so far; a reap that finds
 //! enough of them makes no call. A single call that submits and *waits* would save a second call if nothing has
@@ -6,26 +9,27 @@
 //!
 //! - Under SQPOLL no call is made to submit: `issued` is absent. Waiting spins for a while before it sleeps.
 //! - Under IOPOLL waiting is polling, and an `until` more than a millisecond away cannot interrupt it.
-//! - The thread itself makes the requests that the ring cannot take, one at a time: trims if the kernel has no
-//!   command for them or polls, and syncs if it polls.
+//! - The thread itself makes the requests that the ring cannot take, one at a time. On files these are trims if the
+//!   kernel has no command for them or polls, and syncs if it polls.
 //! - [`Uring`] can be dropped while requests are in flight; their buffers then stay mapped. The end of the *thread*
 //!   waits for them: the kernel cancels a thread's requests and waits until that is done.
 //!
 //! Source: the kernel's io_uring_enter(2); fio 3.33's engines/io_uring.c.
 #![allow(unsafe_code)]
 
+use io_uring::cqueue;
 use iogauge_core::plan::WorkerPlan;
-use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
+use iogauge_core::{Completion, Nanos, Request};
 
 use crate::Engine;
 use crate::clock::Clock;
 use crate::engines::blocking::OutsideQueue;
 use crate::engines::buffers::Buffers;
+use crate::engines::commands::Commands;
 use crate::engines::files::{self, File};
 use crate::engines::probe;
 use crate::engines::ring::{Ring, enter_failed};
 use crate::engines::ring_setup::Mode;
-use crate::engines::sqe::{Access, Template, Trim};
 use crate::error::Error;
 use crate::wait::Waiter;
 
@@ -34,8 +38,8 @@ use crate::wait::Waiter;
 struct Slot {
     start: Nanos,
     issued: Option<Nanos>,
-    /// Added to the kernel's result: a successful trim returns zero.
-    trimmed_bytes: u32,
+    /// See [`Commands::unreported_bytes`].
+    unreported_bytes: u32,
 }
 
 /// When a reap began to wait.
@@ -46,20 +50,19 @@ struct Waiting {
     began: Nanos,
 }
 
-/// The io_uring engine.
-pub struct Uring {
+/// An engine over one io_uring.
+pub(crate) struct Uring<C: Commands> {
     clock: Clock,
     waiter: Waiter,
     /// The last instant that `submit` stamped.
     stamp: Nanos,
-    polls: bool,
-    ring: Ring,
+    ring: Ring<C::Sqe, C::Cqe>,
     slots: Box<[Slot]>,
     /// Requests in flight in the kernel.
     in_flight: u32,
     /// Completions of requests that this thread makes.
     outside: OutsideQueue,
-    templates: Vec<Template>,
+    commands: C,
     submit_limit: usize,
     reap_limit: usize,
     buffers: Buffers,
@@ -75,9 +78,9 @@ const LONG_WAIT: Nanos = 50_000_000;
 /// How long a wait under SQPOLL spins before it sleeps.
 const SPIN_BEFORE_SLEEP: Nanos = 1_000_000;
 
-impl Uring {
+impl<C: Commands> Uring<C> {
     /// Creates the engine of `plan` for the calling thread. No other thread may use it.
-    pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Uring, Error> {
+    pub(crate) fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Self, Error> {
         let engine = &plan.engine;
         let files = files::open_all(plan)?;
         let mode = Mode {
@@ -95,31 +98,16 @@ impl Uring {
         if registered {
             ring.register_files(&files)?;
         }
-        let trims = plan.pattern.rw.trims();
-        let mut templates = Vec::with_capacity(files.len());
-        for (index, file) in files.iter().enumerate() {
-            let fd = if registered { index as i32 } else { file.raw() };
-            let access = Access {
-                registered,
-                fixed_buffers: engine.fixedbufs,
-                nonblocking: file.takes_nonblocking(),
-            };
-            let mut template = Template::new(fd, access);
-            if trims {
-                template.trim = ring.how_to_trim(file, &template)?;
-            }
-            templates.push(template);
-        }
-        Ok(Uring {
+        let commands = C::new(plan, &mut ring, &files, registered)?;
+        Ok(Self {
             clock,
             waiter,
             stamp: 0,
-            polls: mode.poll,
             ring,
             slots: vec![Slot::default(); plan.iodepth as usize].into(),
             in_flight: 0,
             outside: OutsideQueue::new(plan.iodepth as usize),
-            templates,
+            commands,
             submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
             buffers,
@@ -196,22 +184,19 @@ impl Uring {
         let slots = &self.slots;
         // A plain loop, because `extend` would be a separate call that checks the capacity for each completion.
         for entry in queue.take(count) {
+            let entry: cqueue::Entry = entry.into();
             let slot = entry.user_data() as u32;
             let Slot {
                 start,
                 issued,
-                trimmed_bytes,
+                unreported_bytes,
             } = slots[slot as usize];
-            let result = match entry.result() {
-                moved @ 0.. => Ok(moved as u32 + trimmed_bytes),
-                errno => Err(Errno(-errno)),
-            };
             done.push(Completion {
                 slot,
                 start,
                 issued,
                 done: stamp,
-                result,
+                result: C::outcome(entry.result(), unreported_bytes),
             });
         }
         self.in_flight -= count as u32;
@@ -267,7 +252,7 @@ impl Uring {
     }
 }
 
-impl Engine for Uring {
+impl<C: Commands> Engine for Uring<C> {
     const BLOCKS: bool = false;
 
     #[inline]
@@ -287,11 +272,7 @@ impl Engine for Uring {
         let Some(request) = requests.first() else {
             return Ok(0);
         };
-        if blocks(
-            &self.templates[request.target as usize],
-            self.polls,
-            request,
-        ) {
+        if self.commands.blocks(request) {
             let file = &self.files[request.target as usize];
             self.stamp = self.outside.make(self.clock, file, request);
             return Ok(1);
@@ -300,15 +281,14 @@ impl Engine for Uring {
         let mut count = 0;
         let mut queue = self.ring.submission();
         for request in requests {
-            let template = &self.templates[request.target as usize];
-            if blocks(template, self.polls, request) {
+            if self.commands.blocks(request) {
                 break;
             }
             self.buffers.prepare(request);
-            let entry = template.entry(request, &self.buffers);
-            // SAFETY: buffer and descriptor belong to this engine. It keeps them until the completion, or for ever if
+            let entry = self.commands.entry(request, &self.buffers);
+            // SAFETY: descriptor and memory belong to this engine. It keeps them until the completion, or for ever if
             // that never comes (see `drop`).
-            unsafe { queue.push(&entry.into_entry()) }.expect("no more requests than room");
+            unsafe { queue.push(&entry) }.expect("no more requests than room");
             count += 1;
         }
         let requests = &requests[..count];
@@ -318,15 +298,10 @@ impl Engine for Uring {
         let issued = (!self.ring.mode.kernel_thread).then(|| self.clock.now());
         self.stamp = issued.unwrap_or(start);
         for request in requests {
-            let trimmed_bytes = if request.kind == Kind::Trim {
-                request.length_bytes
-            } else {
-                0
-            };
             self.slots[request.slot as usize] = Slot {
                 start,
                 issued,
-                trimmed_bytes,
+                unreported_bytes: C::unreported_bytes(request),
             };
         }
         self.in_flight += count as u32;
@@ -371,29 +346,11 @@ impl Engine for Uring {
     }
 }
 
-/// Whether this thread must make the request itself.
-#[inline(always)]
-fn blocks(template: &Template, polls: bool, request: &Request) -> bool {
-    match request.kind {
-        Kind::Read | Kind::Write => false,
-        Kind::Trim => template.trim == Trim::Blocking,
-        Kind::Sync | Kind::DataSync => polls,
-    }
-}
-
-impl Drop for Uring {
+impl<C: Commands> Drop for Uring<C> {
     fn drop(&mut self) {
         if self.in_flight > 0 {
             self.buffers.leak();
+            self.commands.leak();
         }
-    }
-}
-
-impl std::fmt::Debug for Uring {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Uring")
-            .field("mode", &self.ring.mode)
-            .field("in_flight", &self.in_flight)
-            .finish_non_exhaustive()
     }
 }

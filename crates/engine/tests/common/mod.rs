@@ -1,6 +1,7 @@
 //! Plans, files and requests for the tests of the engines.
 #![allow(dead_code)]
 
+pub mod namespace;
 pub mod variants;
 
 use std::fs::OpenOptions;
@@ -63,6 +64,7 @@ impl Scratch {
             is_block_device: false,
             region_offset_bytes: 0,
             region_bytes: self.file.metadata().unwrap().len(),
+            namespace: None,
         }
     }
 }

@@ -22,8 +22,8 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.review_options import State
 from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal.review_options import State
 
 
 class Format(StrEnum):

@@ -1,7 +1,8 @@
 """``iogauge run``: run a job file, or fio's options, once and report.
 
 Run fio job files, or jobs written as fio's options, and print the results: a table, or one of fio's formats. Only
-results go to stdout. Progress, messages and warnings go to stderr.
+results go to stdout. Progress, messages and warnings go to stderr. The table fits on a screen; --verbose and --output
+have every latency, worker and device, and each warning with its remedy.
 
 Options that are not listed below are fio's: --name begins a job, and the options after it belong to that job. Writing
 needs --destroy, except to a file that iogauge made. --diskspd takes a command line of DiskSpd instead, and prints its
@@ -28,6 +29,7 @@ import typer
 from iogauge.cli.run import formats as run_formats
 from iogauge.cli.run import progress_options
 from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal.shared_options import Destroy, TraceLatency, Verbose
 from iogauge.errors import IogaugeError
 from iogauge.library.quantities import time_ns
 
@@ -90,12 +92,7 @@ def run(
             "--readonly", help="Refuse jobs that write or trim, or that would have to create files."
         ),
     ] = False,
-    destroy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SERIAL-OR-PATH", help="Allow this target's contents to be destroyed; repeatable."
-        ),
-    ] = None,
+    destroy: Destroy = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -118,6 +115,7 @@ def run(
             help="If the log's disk is slower than the load: let the load wait, or drop requests from the log.",
         ),
     ] = "wait",
+    trace_latency: TraceLatency = False,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -134,6 +132,13 @@ def run(
     ] = "120s",
     no_ceiling: Annotated[
         bool, typer.Option("--no-ceiling", help="Do not first measure how fast iogauge itself can be here.")
+    ] = False,
+    no_drive_samples: Annotated[
+        bool,
+        typer.Option(
+            "--no-drive-samples",
+            help="Do not read the drives' temperature, throttling and errors each second.",
+        ),
     ] = False,
     eta: Annotated[
         progress_options.Eta,
@@ -152,12 +157,18 @@ def run(
     showcmd: Annotated[
         bool, typer.Option("--showcmd", help="Print the jobs as a command line and do no I/O.")
     ] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run the jobs. Raises typer.Exit with the exit status, or an error that ``commands.call`` prints."""
     del max_jobs  # fio ignores it too.
     if minimal and (output_format is None or _last(context, "output_format", "minimal") == "minimal"):
         output_format = "terse"
-    formats = run_formats.chosen(output_format or "normal", terse_version=terse_version, diskspd=diskspd)
+    formats = run_formats.chosen(
+        output_format or "normal",
+        terse_version=terse_version,
+        diskspd=diskspd,
+        columns=0 if verbose or output is not None else streams.columns(),
+    )
     progress = progress_options.chosen(eta, every=eta_interval)
     if diskspd is None and not jobs:
         raise status.UsageError(
@@ -197,7 +208,9 @@ def run(
         request_log=request_log,
         log_drops=measurement.log_drops(log_overflow),
         ceiling=not no_ceiling,
+        drive_samples=not no_drive_samples,
         readonly=readonly,
+        trace_latency=trace_latency,
     )
     options = RunOptions(
         request=request,
@@ -242,6 +255,7 @@ def _emit_jobs(text: str, options: RunOptions) -> None:
 def _measure(options: RunOptions) -> None:
     # Import everything before process.begin: until then an interrupt costs nothing.
     from iogauge import execution  # noqa: F401
+    from iogauge.cli.brief import run, warnings  # noqa: F401
     from iogauge.cli.run.printed import Printed
     from iogauge.library.running import diskspd, measurement
     from iogauge.report.run import diskspd_table, fio_logs, jsonplus, table, terse  # noqa: F401
@@ -275,6 +289,7 @@ def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) ->
     ) as progress:
         stats = IntervalStats(interval_ns=request.interval_ns)
         listeners = Listeners(progress, stats, DiskspdRates(interval_ns=request.interval_ns))
+        request.require_tracing()
         ceiling = request.measure_ceiling()
         if every_ns := options.status_ns:
 

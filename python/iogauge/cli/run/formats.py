@@ -25,9 +25,12 @@ class Formats:
     names: tuple[str, ...]
     terse_version: int = 3
     diskspd: str | None = None
+    columns: int = 0
+    """The width of the table, which then fits on a screen with its warnings; 0: print everything."""
 
     def render(self, record: RunRecord, stats: IntervalStats, rates: DiskspdRates, *, warnings: str) -> str:
         """Return a run in every format. ``warnings`` is text that follows the table; it may be empty."""
+        from iogauge.cli.brief.run import run_text
         from iogauge.report.run import diskspd_table, jsonplus, table, terse
 
         texts = []
@@ -36,15 +39,27 @@ class Formats:
                 texts.append(terse.render(record, stats, version=self.terse_version))
             elif name != "normal":
                 texts.append(jsonplus.render(record, stats, plus=name == "json+") + "\n")
+            elif self.columns:
+                texts.append(run_text(record, stats, columns=self.columns))
             elif self.diskspd is None:
                 texts += [table.render(record, stats), warnings]
             else:
                 texts += [diskspd_table.render(record, rates, command=self.diskspd), warnings]
         return "\n".join(filter(None, texts))
 
+    def warnings(self, record: RunRecord) -> str:
+        """Return the warnings of a run: a line each below a table that fits on a screen, else with their remedies."""
+        from iogauge.cli.brief.warnings import warning_lines
+        from iogauge.report.run import surroundings
 
-def chosen(text: str, *, terse_version: int, diskspd: str | None) -> Formats:
-    """Return the formats that --output-format names. Raises UsageError."""
+        if not self.columns or "normal" not in self.names:
+            return surroundings.warnings(record.warnings)
+        lines = warning_lines(record.warnings, command="run", columns=self.columns)
+        return "".join(f"{line}\n" for line in lines)
+
+
+def chosen(text: str, *, terse_version: int, diskspd: str | None, columns: int = 0) -> Formats:
+    """Return the formats that --output-format names. DiskSpd's tables are always whole. Raises UsageError."""
     names = {ALIASES.get(name, name) for name in map(str.strip, text.split(","))}
     for name in sorted(names.difference(NAMES)):
         raise status.UsageError(
@@ -52,4 +67,6 @@ def chosen(text: str, *, terse_version: int, diskspd: str | None) -> Formats:
         )
     if "json+" in names:
         names.discard("json")  # json+ has everything that json has.
-    return Formats(tuple(name for name in NAMES if name in names), terse_version, diskspd)
+    return Formats(
+        tuple(name for name in NAMES if name in names), terse_version, diskspd, 0 if diskspd else columns
+    )

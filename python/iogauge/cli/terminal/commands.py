@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from iogauge.cli import COMMANDS
-from iogauge.cli.terminal import one_dash, process, status, streams
+from iogauge.cli import COMMANDS, FOLDERS
+from iogauge.cli.terminal import leftover, one_dash, process, status, streams
 from iogauge.errors import IogaugeError
 from iogauge.text import invalid
 from iogauge.text.option import command_line
@@ -44,7 +44,9 @@ class Commands(TyperGroup):
     """The words of the command line that name this group."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments. Without any, show the help."""
+        """Parse the arguments. Without any, show the help; ``help COMMAND`` is ``COMMAND --help``."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         return super().parse_args(ctx, args or ["--help"])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -56,14 +58,33 @@ class Commands(TyperGroup):
 class Command(TyperCommand):
     """A command that adds itself to its usage errors: the parser omits it from some."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the command's name in its usage line."""
+        arguments = (param for param in self.get_params(ctx) if param.param_type_name == "argument")
+        return [
+            "[OPTIONS]",
+            *(param.metavar or "" for param in arguments),
+            *(["[-- COMMAND...]"] if ctx.allow_extra_args else []),
+        ]
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments. If the command takes fio's options, they may begin with one dash, as in fio."""
+        """Parse the arguments. If the command takes fio's options, they may begin with one dash, as in fio.
+
+        If it runs another program (``allow_extra_args``), that follows ``--`` and is left in the context.
+        """
         if ctx.ignore_unknown_options:
             options = [param for param in self.get_params(ctx) if param.param_type_name == "option"]
             own = {name: not getattr(param, "is_flag", False) for param in options for name in param.opts}
             args = list(one_dash.two_dashes(args, own))
+        program: list[str] = []
+        if ctx.allow_extra_args and "--" in args:
+            args, program = args[: args.index("--")], args[args.index("--") + 1 :]
         try:
-            return super().parse_args(ctx, args)
+            super().parse_args(ctx, args)
+            if ctx.allow_extra_args and ctx.args:
+                ctx.fail(f"unexpected argument {ctx.args[0]!r}: write a command to run after --")
+            ctx.args = program or ctx.args
+            return program or list(ctx.args)
         except typer.TyperException as error:
             if getattr(error, "ctx", None) is None:
                 error.ctx = ctx  # type: ignore[attr-defined]
@@ -75,7 +96,8 @@ def load(*words: str) -> Any:
 
     Its help is the module's docstring without the first paragraph, its settings are the module's ``CONTEXT``.
     """
-    *groups, name = (word.replace("-", "_") for word in words)
+    folders = [FOLDERS[words[0]]] if words[0] in FOLDERS else []
+    *groups, name = (word.replace("-", "_") for word in (*folders, *words))
     if keyword.iskeyword(name) or hasattr(builtins, name):
         name += "_"
     module = importlib.import_module(".".join(["iogauge.cli", *groups, name]))
@@ -85,7 +107,16 @@ def load(*words: str) -> Any:
     app = typer.Typer(**PLAIN)
     context = PLAIN["context_settings"] | getattr(module, "CONTEXT", {})
     app.command(words[-1], cls=Command, help=text, context_settings=context)(getattr(module, name))
-    return get_command(app)
+    command = get_command(app)
+    for param in command.params:
+        if isinstance(param, TyperArgument):
+            param.display_type_rich = _no_type  # type: ignore[assignment, method-assign]
+    return command
+
+
+def _no_type(**_: object) -> str:
+    """Return what help shows behind the name of an argument: its Python type would tell a user nothing."""
+    return ""
 
 
 def _version(wanted: bool) -> None:
@@ -101,7 +132,10 @@ def _root(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Measures how a storage drive responds under load, and says how sure it is."""
+    """Measures how a storage drive responds under load, and says how sure it is.
+
+    'iogauge help COMMAND' explains a command.
+    """
 
 
 def _group(
@@ -125,6 +159,7 @@ def call(arguments: Sequence[str]) -> int:
     """Run the command that ``arguments`` name, and return its exit status."""
     try:
         group = _group(COMMANDS, _root)
+        leftover.undo()
         with command_line(), group.make_context("iogauge", list(arguments)) as context:
             group.invoke(context)
         sys.stdout.flush()

@@ -25,7 +25,7 @@ from types import FrameType
 from iogauge.cli.terminal import streams
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
-_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
 @dataclass
@@ -37,7 +37,16 @@ class _Signals:
     waiting: bool = False
 
 
+@dataclass
+class _Inherited:
+    """What the process was started with and has changed for itself; programs that it starts get it back."""
+
+    environment: dict[str, str] | None = None
+    files: tuple[int, int] | None = None
+
+
 _signals = _Signals()
+_inherited = _Inherited()
 
 
 def arguments() -> list[str]:
@@ -49,6 +58,7 @@ def start() -> None:
     """Prepare the process for signals, before slow imports."""
     _take(_leave)
     streams.open_all()
+    _inherited.environment = dict(os.environ)
     _open_many()
     # numpy's BLAS would start a thread for each CPU, beside the load that is measured. iogauge multiplies no matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -66,6 +76,19 @@ def begin() -> None:
         gc.enable()
     if signal.getsignal(signal.SIGTERM) is _leave:
         _take(_interrupt)
+
+
+def end_on_hangup() -> None:
+    """Let SIGHUP raise KeyboardInterrupt, too: for commands that must put something back."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _interrupt)
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return the environment as it was when the process began, and restore its limit of open files."""
+    if _inherited.files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, _inherited.files)
+    return dict(os.environ) if _inherited.environment is None else _inherited.environment
 
 
 def end() -> None:
@@ -104,7 +127,8 @@ def interrupted() -> int:
 
 def _open_many() -> None:
     """Raise the limit of open files to the most allowed: a run of hundreds of jobs writes three logs for each."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _inherited.files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, most = _inherited.files
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
 
 from iogauge.errors import IogaugeError
+from iogauge.text.grid import WIDTH
 
 
 def open_all() -> None:
@@ -33,6 +35,11 @@ def open_all() -> None:
         # A character that the terminal lacks, such as ±, is replaced. In UTF-8, undecodable bytes of names are kept.
         utf_8 = sys.stdout.encoding.lower() == "utf-8"
         sys.stdout.reconfigure(errors="surrogateescape" if utf_8 else "replace")
+
+
+def columns() -> int:
+    """Return the width of the terminal, at least 80; 80 where stdout is none."""
+    return max(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH)
 
 
 def say(text: str, *, end: str = "\n") -> None:

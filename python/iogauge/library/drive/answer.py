@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from iogauge.machine.ata.health import problems as ata_problems
+from iogauge.machine.ata.statistics import Statistics
 from iogauge.machine.drive import Drive
 from iogauge.machine.nvme.health import problems
 from iogauge.text import numbers
@@ -11,15 +13,23 @@ from iogauge.text import numbers
 
 def problems_of(drive: Drive) -> list[str] | None:
     """Return what is wrong with a drive, a clause for each, the worst first; None if its health is unknown."""
+    if drive.ata is not None and drive.ata.answers is not None:
+        return ata_problems(drive.ata.answers)
     if drive.nvme is None or drive.nvme.smart is None:
         return None
     return problems(drive.nvme.smart, drive.nvme.controller)
 
 
 def temperature_C(drive: Drive) -> float | None:
-    """Return the drive's temperature: by its SMART log, or else by the kernel's sensor."""
-    logged_C = drive.nvme.smart.temperature_C if drive.nvme and drive.nvme.smart else None
+    """Return the drive's temperature: by its SMART log or statistics, or else by the kernel's sensor."""
+    logged_C: float | None = drive.nvme.smart.temperature_C if drive.nvme and drive.nvme.smart else None
+    if counters := _statistics(drive):
+        logged_C = counters.temperature_C
     return drive.temperature_C if logged_C is None else logged_C
+
+
+def _statistics(drive: Drive) -> Statistics | None:
+    return drive.ata.answers.statistics if drive.ata and drive.ata.answers else None
 
 
 def answer(drive: Drive) -> str:
@@ -41,22 +51,24 @@ def _identity(drive: Drive) -> Iterator[str]:
 
 
 def _condition(drive: Drive) -> Iterator[str]:
-    smart = drive.nvme.smart if drive.nvme else None
-    if smart is None:
+    smart, counters = drive.nvme.smart if drive.nvme else None, _statistics(drive)
+    wrong = problems_of(drive)
+    if wrong is None:
         yield f"health unknown ({_why_unknown(drive)})"
-    elif not problems_of(drive):
+    elif not wrong:
         yield "healthy"
-    if smart is not None:
-        yield f"{smart.used_percent} % worn"
+    worn = smart.used_percent if smart else counters and counters.used_percent
+    if worn is not None:
+        yield f"{worn} % worn"
     if (celsius := temperature_C(drive)) is not None:
         yield f"{celsius:.0f} C"
-    if smart is not None:
-        yield f"{smart.power_on_h:,} h on"
+    hours = smart.power_on_h if smart else counters and counters.power_on_h
+    if hours is not None:
+        yield f"{hours:,} h on"
 
 
 def _why_unknown(drive: Drive) -> str:
-    if drive.ata is not None:
-        return "iogauge does not read the SMART data of SATA drives"
     return next(
-        (item.hint or item.why for item in drive.unread if item.what == "SMART"), "SMART was not read"
+        (item.hint or item.why for item in drive.unread if item.what.startswith("SMART")),
+        "it has no SMART log",
     )

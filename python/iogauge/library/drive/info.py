@@ -12,7 +12,7 @@ from iogauge.library.drive.cells import Section
 from iogauge.library.drive.sections import sections
 from iogauge.library.options import StrPath
 from iogauge.library.public import public
-from iogauge.machine.ata import Ata
+from iogauge.machine.ata.port import Ata
 from iogauge.machine.drive import Drive, read_drive
 from iogauge.machine.nvme.read import Nvme
 from iogauge.machine.unread import Unread
@@ -37,7 +37,7 @@ def drive_info(target: StrPath) -> DriveInfo:
         target: a drive, a partition, or an NVMe controller such as ``/dev/nvme0``; a file or a directory means the
             drive that it lies on.
 
-    Without root, an NVMe drive has only what Linux has of it; ``unread`` says what is missing, and why.
+    Without root, there is only what Linux has of a drive; ``unread`` says what is missing, and why.
 
     Raises IogaugeError where there is no such drive, and UsageError for a drive model.
 
@@ -60,8 +60,9 @@ def drive_info(target: StrPath) -> DriveInfo:
 class DriveInfo(Tabular):
     """What a drive says of itself. ``str()`` is what ``iogauge drive-info`` prints.
 
-    ``nvme`` has the controller, namespace, features, SMART log, errors and firmware of an NVMe drive, ``ata`` what is
-    known of a SATA drive, ``facts`` what Linux knows of any. A value that the drive does not report is None.
+    ``nvme`` has the controller, namespace, features, SMART log, errors and firmware of an NVMe drive, ``ata`` the link,
+    identity, SMART log and statistics of a SATA drive, ``facts`` what Linux knows of any. A value that the drive does
+    not report is None.
     """
 
     target: str

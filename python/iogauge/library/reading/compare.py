@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,20 @@ from iogauge.text import html
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from iogauge.comparison.machines import MachineComparison
     from iogauge.comparison.sides import Differences
+    from iogauge.report.conditions.compared import ComparedCondition
+    from iogauge.report.conditions.results import CheckResult
+    from iogauge.report.run.fail_if import Violation
     from iogauge.store.outputs import Output
 
 
 @public
 def compare(
-    *reviews: StrPath | Sequence[StrPath], suites: Sequence[str] | str = (), margin: float | str = MARGIN
+    *reviews: StrPath | Sequence[StrPath],
+    suites: Sequence[str] | str = (),
+    margin: float | str = MARGIN,
+    baseline: StrPath | None = None,
 ) -> Comparison:
     """Compare saved reviews step by step, all with the first; a review of several targets compares these.
 
@@ -38,23 +46,33 @@ def compare(
             figures of the same loads.
         suites: the names of those to compare; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
+        baseline: what all others are compared with: a review, a target, or part of a drive's name; by default the
+            first.
 
     Raises:
         UsageError: an argument is invalid.
-        IogaugeError: a review cannot be read, or there is nothing to compare.
+        IogaugeError: a review cannot be read, there is nothing to compare, or ``baseline`` fits none or several.
     """
     from iogauge.comparison.sides import compare_named
 
     names, suites = flat(reviews), as_list(suites)
     share = fraction(margin, name="margin")
-    return Comparison(names, compare_named(names, suites=suites, margin=share), suites=suites, margin=share)
+    base = None if baseline is None else fspath(baseline)
+    differences = compare_named(names, suites=suites, margin=share, baseline=base)
+    return Comparison(names, differences, suites=suites, margin=share, baseline=base)
 
 
 class Comparison(Tabular):
-    """The differences of drives. ``str()`` is what ``iogauge compare`` prints."""
+    """The differences of drives. ``str()`` is what ``iogauge compare --verbose`` prints."""
 
     def __init__(
-        self, names: Sequence[str], differences: Differences, *, suites: Sequence[str], margin: float
+        self,
+        names: Sequence[str],
+        differences: Differences,
+        *,
+        suites: Sequence[str],
+        margin: float,
+        baseline: str | None = None,
     ) -> None:
         self.names = tuple(names)
         """What was compared: directories of reviews, or ``published``."""
@@ -62,16 +80,40 @@ class Comparison(Tabular):
         """Each pair of drives, suite by suite, and each drive versus published figures."""
         self._suites = suites
         self._margin = margin
+        self._baseline = baseline
 
     @cached_property
     def findings(self) -> tuple[str, ...]:
-        """Sentences: what differs and what is alike, suite by suite, then the nearest published drives."""
+        """Sentences: how the machines differ, what differs suite by suite, and the nearest published drives."""
         from iogauge.comparison.findings import findings
         from iogauge.comparison.versus_published import nearest
 
         pairs = (finding for suite in self.differences.suites for finding in findings(suite))
         published = (finding for drive in self.differences.versus_published for finding in nearest(drive))
-        return (*pairs, *published)
+        return (*(pair.answer for pair in self.machines), *pairs, *published)
+
+    @property
+    def machines(self) -> tuple[MachineComparison, ...]:
+        """The settings of each pair of real drives: ``answer`` is a sentence, ``differing`` has the heaviest first."""
+        return self.differences.machines
+
+    @public
+    def check(self, conditions: Sequence[str] | str) -> tuple[CheckResult, ...]:
+        """Check conditions such as ``"worse by > 5%"``, and return the result of each.
+
+        Raises UsageError for a text that is none, or that names what was not compared.
+        """
+        from iogauge.library.conditions import named, parsed_of_comparison
+        from iogauge.report.conditions.results import results_of
+
+        names = named(as_list(conditions))
+        return results_of(names, self.violations(parsed_of_comparison([*names])))
+
+    def violations(self, conditions: Sequence[ComparedCondition]) -> list[Violation]:
+        """Return where one of ``conditions`` holds or cannot be judged, and why."""
+        from iogauge.library.conditions import violations_of_comparison
+
+        return violations_of_comparison(self.differences, conditions)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return all that was compared as data that JSON can hold: an entry for each pair of drives and suite."""
@@ -158,6 +200,7 @@ class Comparison(Tabular):
             page,
             suites=self._suites,
             margin=self._margin,
+            baseline=self._baseline,
             judge_by=judge_by,
             on_progress=on_progress,
         )
@@ -182,11 +225,14 @@ def write_comparison(
     margin: float,
     judge_by: Collection[StrPath],
     on_progress: OnProgress,
+    baseline: str | None = None,
 ) -> None:
     """Write the page of compared reviews. Raises IogaugeError if there is nothing to compare."""
     from iogauge.comparison.sides import refuse_nothing
 
-    report = read_report(names, suites=suites, margin=margin, judge_by=judge_by, on_progress=on_progress)
+    report = read_report(
+        names, suites=suites, margin=margin, judge_by=judge_by, on_progress=on_progress, baseline=baseline
+    )
     refuse_nothing(report.differences, names)
     page.write(written(report, format="html", on_progress=on_progress).encode())
 

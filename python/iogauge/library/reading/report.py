@@ -87,6 +87,7 @@ def read_report(
     judge_by: Collection[StrPath] = (),
     trusted: frozenset[str] = frozenset(),
     on_progress: OnProgress = lambda _: None,
+    baseline: str | None = None,
 ) -> Report:
     """Read reviews into a report, and say which of them are incomplete. Raises IogaugeError as ``Report.of`` does."""
     from iogauge.report.sections import Report
@@ -98,6 +99,7 @@ def read_report(
         suites=suites,
         margin=margin,
         on_progress=_parts("reading and judging", on_progress),
+        baseline=baseline,
     )
     for drive in report.drives:
         if drive.missing:

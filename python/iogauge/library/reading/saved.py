@@ -27,9 +27,11 @@ from iogauge.text.option import call, either
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from iogauge.library.conditions import ReviewCondition
+    from iogauge.report.conditions.results import CheckResult
     from iogauge.report.run.fail_if import Violation
     from iogauge.reviews.runner import Failed
-    from iogauge.schema import Notice
+    from iogauge.schema import Audit, Notice
 
 
 @public
@@ -69,7 +71,7 @@ class Review(Tabular):
     """A saved review: its suites with their positions and figures, its findings, its steps, and its tables.
 
     Iterate over it for its suites, one for each target; ``review.suite("write-pressure")`` is one of them. ``str()`` is
-    what ``iogauge show`` prints. It stands for its directory wherever a path is taken.
+    what ``iogauge show --verbose`` prints. It stands for its directory wherever a path is taken.
     """
 
     def __init__(
@@ -105,6 +107,14 @@ class Review(Tabular):
     def manifest(self) -> Manifest:
         """The plan, with its targets and machine."""
         return self._saved.manifest
+
+    @property
+    def audits(self) -> tuple[Audit, ...]:
+        """The settings of the machine when it began, then those of each drive; none for drive models.
+
+        ``review.step(ID).record.audit_changes`` are those that changed since.
+        """
+        return self._saved.audits()
 
     @property
     def complete(self) -> bool:
@@ -188,6 +198,25 @@ class Review(Tabular):
                 hint=f"did you mean {names[near]}?" if near else f"its steps: {first}; see {listed}",
             )
         return RunResult(self._saved.record(step_id), self._saved.intervals(step_id))
+
+    @public
+    def check(self, conditions: Sequence[str] | str) -> tuple[CheckResult, ...]:
+        """Check conditions such as ``"mixed[70 %].p99 > 1ms"``, and return the result of each.
+
+        Raises UsageError for a text that is none, or that names what the review does not have.
+        """
+        from iogauge.library.conditions import named, parsed
+        from iogauge.report.conditions.results import results_of
+
+        names = named(as_list(conditions))
+        return results_of(names, [violation for _, violation in self.violations(parsed([*names]))])
+
+    def violations(self, conditions: Sequence[ReviewCondition]) -> list[tuple[str, Violation]]:
+        """Return the id of each step at which one of ``conditions`` holds or cannot be judged, and why."""
+        from iogauge.library.conditions import require, violations
+
+        require(conditions, self.manifest, saved=True)
+        return violations(self._saved, conditions)
 
     def to_arrow(self) -> pa.Table:
         """Return the figures as an Arrow table: a row for each complete step and direction.

@@ -42,7 +42,9 @@ class RunRequest:
     request_log: Path | None = None
     log_drops: bool = False
     ceiling: bool = True
+    drive_samples: bool = True
     readonly: bool = False
+    trace_latency: bool = False
 
     @property
     def virtual(self) -> bool:
@@ -58,6 +60,13 @@ class RunRequest:
         return Claims(
             targets=driven_paths(self.jobs), inputs=self.files, patience_s=self.give_up_ns / 1e9, say=say
         )
+
+    def require_tracing(self) -> None:
+        """Raise IogaugeError if latencies are to be traced and nothing can be traced here."""
+        from iogauge import execution
+
+        if self.trace_latency and not self.virtual:
+            execution.require_tracing()
 
     def measure_ceiling(self) -> Ceiling | None:
         """Measure what the generator can do without a drive; None if that is not wanted, or limits nothing."""
@@ -174,6 +183,8 @@ def measure(
         on_start=started,
         ceiling=ceiling,
         readonly=request.readonly,
+        trace_latency=request.trace_latency,
+        drive_samples=request.drive_samples,
     )
 
 

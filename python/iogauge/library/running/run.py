@@ -33,8 +33,10 @@ def run(
     interval: float | str | None = None,
     give_up: float | str = "120s",
     ceiling: bool = True,
+    drive_samples: bool = True,
     request_log: StrPath | None = None,
     log_overflow: Literal["wait", "drop"] = "wait",
+    trace_latency: bool = False,
     fail_if: Sequence[str] | str = (),
     on_progress: OnProgress = lambda _: None,
 ) -> RunResult:
@@ -54,8 +56,11 @@ def run(
         interval: the length of an interval, seconds or text such as ``"500ms"``; by default a second.
         give_up: stop if no request completes for this long, seconds or text.
         ceiling: first measure for a second how fast iogauge itself can be here; not done for drive models.
+        drive_samples: read temperature, throttling and errors of the drives each second, just before and just after
+            the run.
         request_log: write every request into this Parquet file.
         log_overflow: where the log's disk is slower than the load, make the load wait, or drop requests from the log.
+        trace_latency: trace how long requests wait in the block layer and how long in the device; needs root.
         fail_if: conditions such as ``"p99.9 > 1ms"``.
         on_progress: is called with each piece of news (``Progress``), as ``print`` can be.
 
@@ -106,8 +111,11 @@ def run(
         request_log=None if request_log is None else Path(request_log),
         log_drops=measurement.log_drops(log_overflow),
         ceiling=ceiling,
+        drive_samples=drive_samples,
         readonly=readonly,
+        trace_latency=trace_latency,
     )
+    request.require_tracing()
     intervals: list[Interval] = []
 
     def interval_over(interval: Interval) -> None:

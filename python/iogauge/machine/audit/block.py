@@ -72,59 +72,77 @@ def hardware_queues(subject: Subject) -> Seen:
     )
 
 
-def _recorded(name: str, title: str, why: str, file_: str, *, chosen: bool = False) -> Check:
+def _recorded(name: str, title: str, why: str, file_: str, *, weight: int = 0) -> Check:
     return Check(
-        id=f"block.{name}", title=title, look=file(f"{{queue}}/{file_}", chosen=chosen), why=why, source=_SYSFS,
+        id=f"block.{name}", weight=weight, title=title, look=file(f"{{queue}}/{file_}"), why=why, source=_SYSFS,
         excused=without_drive,
     )  # fmt: skip
 
 
-def _number(name: str, title: str, why: str, *, wanted: int) -> Check:
+def _number(name: str, title: str, why: str, *, wanted: int, weight: int) -> Check:
     return Check(
-        id=f"block.{name}", title=title, look=file(f"{{queue}}/{name}"), wanted=str(wanted),
+        id=f"block.{name}", weight=weight, title=title, look=file(f"{{queue}}/{name}"), wanted=str(wanted),
         judge=lambda value: int(value) == wanted, why=why, source=_SYSFS,
         change=f"echo {wanted} > {_QUEUE}/{name}", excused=without_drive,
     )  # fmt: skip
 
 
-def _setting(name: str, title: str, look: Look, wanted: str, why: str) -> Check:
+def _setting(name: str, title: str, look: Look, wanted: str, why: str, *, weight: int = 0) -> Check:
     return Check(
-        id=f"block.{name}", title=title, look=look, wanted=wanted, judge=equals(wanted), why=why, source=_SYSFS,
+        id=f"block.{name}", weight=weight,
+        title=title, look=look, wanted=wanted, judge=equals(wanted), why=why, source=_SYSFS,
         excused=without_drive,
     )  # fmt: skip
 
 
 CHECKS = (
     Check(
-        id="block.scheduler", title="I/O scheduler", look=file("{queue}/scheduler", chosen=True), wanted="none",
+        id="block.scheduler", weight=2,
+        title="I/O scheduler", look=file("{queue}/scheduler", chosen=True), wanted="none",
         judge=equals("none"), why="a scheduler costs CPU for each request and holds some back", source=_SYSFS,
         change=f"echo none > {_QUEUE}/scheduler", excused=without_drive,
     ),
-    _number("rq_affinity", "CPU of completions", "2 completes a request on the very CPU that submitted it", wanted=2),
-    _number("nomerges", "merging of requests", "2 looks for none: random requests have no neighbours", wanted=2),
-    _number("wbt_lat_usec", "throttling of writeback, us", "it holds back buffered writes; 0 is off", wanted=0),
-    _number("add_random", "entropy from requests", "each request would feed the random pool", wanted=0),
-    _recorded("nr_requests", "requests of a queue", "a deeper load waits above the drive", "nr_requests"),
-    _recorded("iostats", "counting of requests", "costs little; iogauge reads the device's time from it", "iostats"),
-    _recorded("io_poll", "polling", "1: requests of io_uring's hipri are polled for, without an interrupt", "io_poll"),
+    _number(
+        "rq_affinity", "CPU of completions", "2 completes a request on the very CPU that submitted it", wanted=2,
+        weight=2,
+    ),
+    _number(
+        "nomerges", "merging of requests", "2 looks for none: random requests have no neighbours", wanted=2, weight=2,
+    ),
+    _number(
+        "wbt_lat_usec", "throttling of writeback, us", "it holds back buffered writes; 0 is off", wanted=0, weight=1,
+    ),
+    _number("add_random", "entropy from requests", "each request would feed the random pool", wanted=0, weight=1),
+    _recorded("nr_requests", "requests of a queue", "a deeper load waits above the drive", "nr_requests", weight=1),
+    _recorded(
+        "iostats", "counting of requests", "costs little; iogauge reads the device's time from it", "iostats", weight=1,
+    ),
+    _recorded(
+        "io_poll", "polling", "1: requests of io_uring's hipri are polled for, without an interrupt", "io_poll",
+        weight=3,
+    ),
     _recorded("read_ahead_kb", "read-ahead, KiB", "buffered reads fetch more than was asked for", "read_ahead_kb"),
-    _recorded("write_cache", "write cache", "writes return before they are durable; PTS wants it off", "write_cache"),
+    _recorded(
+        "write_cache", "write cache", "writes return before they are durable; PTS wants it off", "write_cache",
+        weight=3,
+    ),
     _recorded("fua", "forced unit access", "without it a durable write needs a flush of the cache", "fua"),
     _recorded("logical_block_size", "logical block, bytes", "direct I/O is aligned to it", "logical_block_size"),
     _recorded("physical_block_size", "physical block, bytes", "smaller writes read first", "physical_block_size"),
-    _recorded("max_sectors_kb", "largest request, KiB", "larger blocks are split", "max_sectors_kb"),
+    _recorded("max_sectors_kb", "largest request, KiB", "larger blocks are split", "max_sectors_kb", weight=1),
     _recorded("max_hw_sectors_kb", "largest of the drive, KiB", "max_sectors_kb can be as large", "max_hw_sectors_kb"),
     _recorded("discard_max_bytes", "largest discard, bytes", "0: the drive cannot discard", "discard_max_bytes"),
     _recorded("rotational", "rotational", "1: a hard disk, or a device that says so", "rotational"),
     _setting("zoned", "zones", file("{queue}/zoned"), "none", "zones take writes only in order"),
     _setting("holders", "devices made of it", holders, "none", "who uses them uses the drive"),
-    _setting("layers", "devices below it", layers, "none", "each layer adds its own time to a request"),
+    _setting("layers", "devices below it", layers, "none", "each layer adds its own time to a request", weight=2),
     Check(
-        id="block.in_flight", title="requests in flight now", look=in_flight, wanted="0", judge=at_most(0),
+        id="block.in_flight", volatile=True,
+        title="requests in flight now", look=in_flight, wanted="0", judge=at_most(0),
         why="somebody else uses the drive", source=_SYSFS, excused=without_drive,
     ),
     Check(
-        id="block.hardware_queues", title="CPUs on one hardware queue", look=hardware_queues, wanted="1",
+        id="block.hardware_queues", weight=2, title="CPUs on one hardware queue", look=hardware_queues, wanted="1",
         judge=at_most(1), why="CPUs that share a queue wait for each other, and for its interrupt",
         source="Documentation/block/blk-mq.rst", excused=without_drive,
     ),

@@ -7,12 +7,16 @@ A check never guesses. A file that is missing or unreadable makes the fact unkno
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.machine.audit.subject import Subject
 from iogauge.schema.audit import AuditFact, Verdict
+
+_OF_A_PATH = ("interrupts", "nvme", "pcie")
+"""The groups whose checks look at one controller of the drive, and at the way to it."""
+_WORST_FIRST: tuple[Verdict, ...] = ("differs", "unknown", "pass", "recorded", "not applicable")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,11 @@ class Seen:
     def text(self) -> str | None:
         """The values as one text; None: there is none."""
         return ", ".join(self.values) if self.values else None
+
+    @property
+    def explanation(self) -> str:
+        """What the values mean, or why there is none."""
+        return (self.meaning or self.text or "none") if self.values else self.problem
 
 
 Look = Callable[[Subject], Seen]
@@ -60,6 +69,10 @@ class Check:
     change: str = ""
     """The command that sets the wanted value; ``{device}``, ``{pci}`` and ``{nvme}`` stand for the drive's names."""
     excused: Reason = always
+    weight: int = 0
+    """How much the setting changes latency by published evidence; ``machine.audit`` says what each number means."""
+    volatile: bool = False
+    """Whether the value changes by itself, so that a difference between two audits means nothing."""
 
     @property
     def group(self) -> str:
@@ -67,23 +80,17 @@ class Check:
         return self.id.partition(".")[0]
 
     def fact(self, subject: Subject) -> AuditFact:
-        """Look, and judge what is there."""
-        verdict: Verdict
+        """Look, and judge what is there: of a drive with several paths, path by path."""
+        if self.group not in _OF_A_PATH or len(subject.by_path) == 1:
+            return self._fact_of(subject)
+        return _together(
+            {part.controller.name: self._fact_of(part) for part in subject.by_path if part.controller}
+        )
+
+    def _fact_of(self, subject: Subject) -> AuditFact:
         if reason := self.excused(subject):
             return self._fact(subject, Seen("", problem=reason), "not applicable")
-        seen = self.look(subject)
-        if not seen.values:
-            verdict = "unknown"
-        elif self.judge is None:
-            verdict = "recorded"
-        else:
-            try:
-                verdict = "pass" if all(map(self.judge, seen.values)) else "differs"
-            except ValueError:
-                return self._fact(
-                    subject, Seen(seen.path, problem=f"not understood: {', '.join(seen.values)}"), "unknown"
-                )
-        return self._fact(subject, seen, verdict)
+        return self._fact(subject, *judged(self.look(subject), self.judge))
 
     def _fact(self, subject: Subject, seen: Seen, verdict: Verdict) -> AuditFact:
         names = {
@@ -98,13 +105,46 @@ class Check:
             title=self.title,
             path=seen.path,
             value=seen.text,
-            meaning=(seen.meaning or seen.text or "none") if seen.values else seen.problem,
+            meaning=seen.explanation,
             verdict=verdict,
             wanted=self.wanted,
             why=self.why,
             source=self.source,
             change=self.change.format_map(names),
+            weight=self.weight,
+            volatile=self.volatile,
         )
+
+
+def _together(facts: Mapping[str, AuditFact]) -> AuditFact:
+    """Return one fact of several paths, by the names of their controllers: the worst verdict holds for all."""
+    worst = min(facts.values(), key=lambda fact: _WORST_FIRST.index(fact.verdict))
+    differing = [fact for fact in facts.values() if fact.verdict == "differs"]
+    update: dict[str, str | None] = {
+        "path": "; ".join(dict.fromkeys(fact.path for fact in facts.values() if fact.path)),
+        "change": "; ".join(dict.fromkeys(fact.change for fact in differing or [worst])),
+    }
+    if len({(fact.value, fact.meaning) for fact in facts.values()}) > 1:
+        values = [f"{name}: {fact.value}" for name, fact in facts.items() if fact.value is not None]
+        update["value"] = "; ".join(values) or None
+        update["meaning"] = "; ".join(f"{name}: {fact.meaning}" for name, fact in facts.items())
+    return worst.model_copy(update=update)
+
+
+def judged(seen: Seen, judge: Judge | None) -> tuple[Seen, Verdict]:
+    """Return what a check saw, and its verdict; a value that ``judge`` does not understand becomes a problem.
+
+    >>> judged(Seen("/a", ("1", "2")), at_most(1))[1], judged(Seen("/a", ("x",)), at_most(1))[1]
+    ('differs', 'unknown')
+    """
+    if not seen.values:
+        return seen, "unknown"
+    if judge is None:
+        return seen, "recorded"
+    try:
+        return seen, "pass" if all(map(judge, seen.values)) else "differs"
+    except ValueError:
+        return Seen(seen.path, problem=f"not understood: {', '.join(seen.values)}"), "unknown"
 
 
 def file(path: str, *, chosen: bool = False) -> Look:

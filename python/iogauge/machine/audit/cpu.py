@@ -81,7 +81,7 @@ def idle_states(subject: Subject) -> Seen:
 
 def dma_latency(subject: Subject) -> Seen:
     """Look at the wake-up latency that programs ask of all CPUs together, in microseconds."""
-    path = subject.host.sys.parent / "dev/cpu_dma_latency"
+    path = subject.root / "dev/cpu_dma_latency"
     try:
         raw = path.read_bytes()[:4]
     except FileNotFoundError:
@@ -203,27 +203,27 @@ _WAKE = "a CPU that sleeps must wake before it can handle the completion of a re
 
 CHECKS = (
     Check(
-        id="cpu.model", title="CPU", look=_first_cpuinfo("model name"),
+        id="cpu.model", weight=2, title="CPU", look=_first_cpuinfo("model name"),
         why="at 10 us the CPU is half of the measurement", source="proc(5)",
     ),
     Check(
-        id="cpu.microcode", title="microcode", look=_first_cpuinfo("microcode"),
+        id="cpu.microcode", weight=1, title="microcode", look=_first_cpuinfo("microcode"),
         why="microcode carries mitigations, which change the cost of a system call", source="proc(5)",
     ),
     Check(
-        id="cpu.governor", title="frequency governor", look=files(f"{_CPU}/cpufreq/policy*/scaling_governor"),
+        id="cpu.governor", weight=2, title="frequency governor", look=files(f"{_CPU}/cpufreq/policy*/scaling_governor"),
         wanted="performance", judge=equals("performance"), excused=_without_frequency,
         why="a governor that follows the load clocks down between requests",
         source="Intel's evaluation guide, ladder: governor performance; cpufreq.rst",
         change="echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
     ),
     Check(
-        id="cpu.frequency_driver", title="frequency driver",
+        id="cpu.frequency_driver", weight=1, title="frequency driver",
         look=files(f"{_CPU}/cpufreq/policy*/scaling_driver"), excused=_without_frequency,
         why="the driver decides what governor and preference mean", source="cpufreq.rst",
     ),
     Check(
-        id="cpu.frequency_range", title="allowed frequencies", look=frequency_range, wanted="one frequency",
+        id="cpu.frequency_range", weight=2, title="allowed frequencies", look=frequency_range, wanted="one frequency",
         judge=_fixed, excused=_without_frequency,
         why="a change of frequency changes the cost of each request during a run",
         source="Intel's evaluation guide, ladder: fixed frequencies; cpufreq.rst",
@@ -231,11 +231,11 @@ CHECKS = (
         "do cat $p/scaling_max_freq > $p/scaling_min_freq; done",
     ),
     Check(
-        id="cpu.frequency", title="frequency now", look=frequency,
+        id="cpu.frequency", volatile=True, title="frequency now", look=frequency,
         excused=_without_frequency, why="a low value while a load runs shows a limit", source="cpufreq.rst",
     ),
     Check(
-        id="cpu.energy_preference", title="energy preference (EPP)",
+        id="cpu.energy_preference", weight=2, title="energy preference (EPP)",
         look=files(f"{_CPU}/cpufreq/policy*/energy_performance_preference"), wanted="performance",
         judge=equals("performance"), excused=all_of(_without_frequency, _without_preferences),
         why="the CPU itself raises its frequency later with any other preference",
@@ -243,24 +243,24 @@ CHECKS = (
         change="echo performance | tee /sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference",
     ),
     Check(
-        id="cpu.energy_bias", title="energy bias (EPB)", look=files(f"{_CPU}/cpu*/power/energy_perf_bias"),
+        id="cpu.energy_bias", weight=2, title="energy bias (EPB)", look=files(f"{_CPU}/cpu*/power/energy_perf_bias"),
         wanted="0 (performance)", judge=lambda value: int(value) == 0,
         excused=all_of(_not_intel, _without_frequency),
         why="from 0, performance, to 15, power saving", source="intel_epb.rst; " + _TUNED,
         change="echo 0 | tee /sys/devices/system/cpu/cpu*/power/energy_perf_bias",
     ),
     Check(
-        id="cpu.turbo_intel", title="turbo off (Intel)", look=file(f"{_CPU}/intel_pstate/no_turbo"),
+        id="cpu.turbo_intel", weight=2, title="turbo off (Intel)", look=file(f"{_CPU}/intel_pstate/no_turbo"),
         excused=all_of(_not_intel, _without_frequency),
         why="turbo depends on heat and on other cores: the guide measures with turbo off, tuned leaves it on",
         source="intel_pstate.rst; Intel's evaluation guide, ladder: turbo off",
     ),
     Check(
-        id="cpu.boost", title="boost", look=file(f"{_CPU}/cpufreq/boost"), excused=_without_frequency,
+        id="cpu.boost", weight=2, title="boost", look=file(f"{_CPU}/cpufreq/boost"), excused=_without_frequency,
         why="boost depends on heat and on other cores", source="cpufreq.rst",
     ),
     Check(
-        id="cpu.uncore", title="uncore frequencies", look=uncore_range, wanted="one frequency", judge=_fixed,
+        id="cpu.uncore", weight=2, title="uncore frequencies", look=uncore_range, wanted="one frequency", judge=_fixed,
         excused=all_of(_not_intel, _without_frequency),
         why="caches, memory controller and PCIe lie in the uncore, which slows down on its own",
         source="intel_uncore_frequency_scaling.rst",
@@ -268,33 +268,33 @@ CHECKS = (
         "do cat $p/max_freq_khz > $p/min_freq_khz; done",
     ),
     Check(
-        id="cpu.idle_driver", title="idle driver", look=file(f"{_CPU}/cpuidle/current_driver"),
+        id="cpu.idle_driver", weight=1, title="idle driver", look=file(f"{_CPU}/cpuidle/current_driver"),
         excused=_without_idle_states, why="the driver decides which idle states there are", source="cpuidle.rst",
     ),
     Check(
-        id="cpu.idle_governor", title="idle governor", look=file(f"{_CPU}/cpuidle/current_governor_ro"),
+        id="cpu.idle_governor", weight=1, title="idle governor", look=file(f"{_CPU}/cpuidle/current_governor_ro"),
         excused=_without_idle_states, why="the governor chooses the idle state for a gap between requests",
         source="cpuidle.rst",
     ),
     Check(
-        id="cpu.idle_states", title="idle states that CPUs enter", look=idle_states,
+        id="cpu.idle_states", weight=3, title="idle states that CPUs enter", look=idle_states,
         wanted=f"none with an exit latency above {SHALLOW_US} us", judge=at_most(SHALLOW_US),
         excused=_without_idle_states, why=_WAKE + "; the number of a state says nothing, its exit latency does",
         source="cpuidle.rst; " + _TUNED,
         change="hold /dev/cpu_dma_latency open with the value 0 (a program must keep it open)",
     ),
     Check(
-        id="cpu.dma_latency", title="latency asked of idle CPUs, us", look=dma_latency,
+        id="cpu.dma_latency", weight=3, title="latency allowed to idle CPUs, us", look=dma_latency,
         excused=_without_idle_states, why="a program that holds it keeps CPUs out of deeper idle states",
         source="Documentation/power/pm_qos_interface.rst",
     ),
     Check(
-        id="cpu.resume_latency", title="latency asked of single CPUs",
+        id="cpu.resume_latency", weight=3, title="latency allowed to single CPUs",
         look=files(f"{_CPU}/cpu*/power/pm_qos_resume_latency_us"),
         why="0: no limit; n/a: no idle state with any exit latency", source="sysfs-devices-power",
     ),
     Check(
-        id="cpu.smt", title="simultaneous multithreading", look=file(f"{_CPU}/smt/active"), wanted="0 (off)",
+        id="cpu.smt", weight=2, title="simultaneous multithreading", look=file(f"{_CPU}/smt/active"), wanted="0 (off)",
         judge=lambda value: int(value) == 0,
         why="two threads of a core take turns; with it on, leave the sibling of a worker's CPU idle",
         source="Intel's evaluation guide, platform; sysfs-devices-system-cpu",
@@ -302,18 +302,18 @@ CHECKS = (
     ),
     Check(
         id="cpu.offline", title="CPUs offline", look=file(f"{_CPU}/offline"),
-        why="fewer CPUs share the interrupts of a drive's queues otherwise", source="cputopology.rst",
+        why="a drive's queues and interrupts are spread over the CPUs that are left", source="cputopology.rst",
     ),
     Check(
-        id="cpu.isolated", title="isolated CPUs", look=file(f"{_CPU}/isolated"),
+        id="cpu.isolated", weight=1, title="isolated CPUs", look=file(f"{_CPU}/isolated"),
         why="isolated CPUs have no other work; workers must be pinned to them", source="kernel-parameters: isolcpus",
     ),
     Check(
-        id="cpu.nohz_full", title="CPUs without timer ticks", look=file(f"{_CPU}/nohz_full"),
+        id="cpu.nohz_full", weight=1, title="CPUs without timer ticks", look=file(f"{_CPU}/nohz_full"),
         why="each tick interrupts a worker", source="Documentation/timers/no_hz.rst",
     ),
     Check(
-        id="cpu.hybrid", title="kinds of core", look=hybrid,
+        id="cpu.hybrid", weight=2, title="kinds of core", look=hybrid,
         why="a worker on an efficient core is slower: pin workers to one kind", source="perf's hybrid PMUs in sysfs",
     ),
     Check(
@@ -321,12 +321,12 @@ CHECKS = (
         why="memory and interrupts of another node are farther away", source="numastat.rst",
     ),
     Check(
-        id="cpu.mitigations", title="mitigations", look=mitigations,
+        id="cpu.mitigations", weight=2, title="mitigations", look=mitigations,
         why="they make system calls and interrupts slower; they must be equal where results are compared",
         source="Documentation/admin-guide/hw-vuln",
     ),
     Check(
-        id="cpu.steal", title="time stolen by the hypervisor", look=steal, wanted="at most 0.1 %",
+        id="cpu.steal", volatile=True, title="time stolen by the hypervisor", look=steal, wanted="at most 0.1 %",
         judge=at_most(0.1), excused=_not_virtual,
         why="a stolen CPU cannot take a completion", source="proc_stat(5)",
     ),

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from iogauge.machine.audit.check import Check, Seen, equals, read_value, without_pci
-from iogauge.machine.audit.pcie import cpus_in
 from iogauge.machine.audit.subject import Subject
+from iogauge.machine.interrupts import cpus_in, parse_interrupts
 from iogauge.text.numbers import counted
 
 
@@ -30,7 +30,7 @@ def affinity(subject: Subject) -> Seen:
     text, why = read_value(subject.host.proc / "interrupts")
     if text is None:
         return Seen("/proc/interrupts", problem=why)
-    interrupts = _by_queue(text, subject.interrupts)
+    interrupts = by_queue(text, subject.interrupts)
     elsewhere = own = 0
     for folder in (subject.drive.directory / "mq").glob("[0-9]*"):
         number = interrupts.get(int(folder.name))
@@ -51,16 +51,14 @@ def affinity(subject: Subject) -> Seen:
     return Seen(path, ("on the queue's CPUs",), meaning=f"on the queue's CPUs: {counted(own, 'queue')}")
 
 
-def _by_queue(text: str, numbers: Sequence[int]) -> dict[int, int]:
+def by_queue(text: str, numbers: Sequence[int]) -> dict[int, int]:
     """Return the interrupt of each hardware queue, by their names: ``nvme0q1`` or ``virtio2-req.0`` is of the first."""
     interrupts: dict[int, int] = {}
-    for line in text.splitlines():
-        number, _, rest = line.partition(":")
-        if number.strip().isdecimal() and int(number) in numbers:
-            if match := re.search(r"nvme\d+q(\d+)$", rest):
-                interrupts[int(match[1]) - 1] = int(number)
-            elif match := re.search(r"-req\.(\d+)$", rest):
-                interrupts[int(match[1])] = int(number)
+    for number, line in parse_interrupts(text, numbers).items():
+        if match := re.fullmatch(r"nvme\d+q(\d+)", line.name):
+            interrupts[int(match[1]) - 1] = number
+        elif match := re.search(r"-req\.(\d+)$", line.name):
+            interrupts[int(match[1])] = number
     return interrupts
 
 
@@ -84,43 +82,33 @@ def counts(subject: Subject) -> Seen:
     text, why = read_value(subject.host.proc / "interrupts")
     if text is None:
         return Seen(path, problem=why)
-    lines = text.splitlines()
-    width = len(lines[0].split()) if lines else 0
-    taken: set[int] = set()
-    total = 0
-    for line in lines[1:]:
-        number, _, rest = line.partition(":")
-        fields = rest.split()[:width]
-        if (
-            number.strip().isdecimal()
-            and int(number) in subject.interrupts
-            and all(map(str.isdecimal, fields))
-        ):
-            total += sum(map(int, fields))
-            taken |= {cpu for cpu, field in enumerate(fields) if int(field)}
     if not subject.interrupts:
         return Seen(path, problem="the drive's interrupts are not known")
+    lines = parse_interrupts(text, subject.interrupts).values()
+    total = sum(count for line in lines for count in line.by_cpu.values())
+    taken = {cpu for line in lines for cpu, count in line.by_cpu.items() if count}
     return Seen(path, (str(total),), meaning=f"{total:,} on {len(taken)} CPUs")
 
 
 CHECKS = (
     Check(
-        id="interrupts.count", title="interrupts of the drive", look=count, excused=without_pci,
+        id="interrupts.count", weight=2, title="interrupts of the drive", look=count, excused=without_pci,
         why="one for each queue lets requests complete where they were submitted", source="irq-affinity.rst",
     ),
     Check(
-        id="interrupts.affinity", title="where completions arrive", look=affinity, wanted="on the queue's CPUs",
+        id="interrupts.affinity", weight=2,
+        title="where completions arrive", look=affinity, wanted="on the queue's CPUs",
         judge=equals("on the queue's CPUs"), excused=without_pci,
         why="a completion on another CPU costs a second interrupt, and caches",
         source="Intel's evaluation guide, ladder: interrupts on the submitting CPU; irq-affinity.rst",
         change="stop irqbalance; write CPUs to /proc/irq/N/smp_affinity_list (managed interrupts cannot be moved)",
     ),
     Check(
-        id="interrupts.managed", title="managed by Linux", look=managed, excused=without_pci,
+        id="interrupts.managed", weight=1, title="managed by Linux", look=managed, excused=without_pci,
         why="managed interrupts stay on their queue's CPUs whatever irqbalance does", source="kernel/irq/debugfs.c",
     ),
     Check(
-        id="interrupts.taken", title="interrupts since the start", look=counts, excused=without_pci,
+        id="interrupts.taken", volatile=True, title="interrupts since the start", look=counts, excused=without_pci,
         why="many on few CPUs show a queue that others share", source="proc_interrupts(5)",
     ),
 )  # fmt: skip

@@ -31,8 +31,16 @@ def temperature(subject: Subject) -> Seen:
     return Seen(path)
 
 
-def _recorded(name: str, title: str, why: str, look: Look) -> Check:
-    return Check(id=f"nvme.{name}", title=title, look=look, why=why, source=_DRIVER, excused=without_nvme)
+def _recorded(name: str, title: str, why: str, look: Look, *, weight: int = 0) -> Check:
+    return Check(
+        id=f"nvme.{name}",
+        weight=weight,
+        title=title,
+        look=look,
+        why=why,
+        source=_DRIVER,
+        excused=without_nvme,
+    )
 
 
 def _parameter(name: str) -> Look:
@@ -57,28 +65,40 @@ CHECKS = (
         judge=equals("live"), why="a controller that resets answers late or not at all", source=_DRIVER,
         excused=without_nvme,
     ),
-    _recorded("queues", "I/O queues and the admin queue", "fewer than the CPUs are shared", file("{nvme}/queue_count")),
-    _recorded("queue_size", "entries of a queue", "a deeper load waits above the drive", file("{nvme}/sqsize")),
-    _recorded("poll_queues", "queues for polling", "0: io_uring's hipri cannot poll", _parameter("poll_queues")),
-    _recorded("write_queues", "queues for writes", "0: writes and reads share queues", _parameter("write_queues")),
+    _recorded(
+        "queues", "I/O queues and the admin queue", "fewer than the CPUs are shared", file("{nvme}/queue_count"),
+        weight=2,
+    ),
+    _recorded(
+        "queue_size", "entries of a queue", "a deeper load waits above the drive", file("{nvme}/sqsize"), weight=1,
+    ),
+    _recorded(
+        "poll_queues", "queues for polling", "0: io_uring's hipri cannot poll", _parameter("poll_queues"), weight=3,
+    ),
+    _recorded(
+        "write_queues", "queues for writes", "0: writes and reads share queues", _parameter("write_queues"), weight=1,
+    ),
     Check(
-        id="nvme.apst", title="latency that the drive may add by sleeping, us",
+        id="nvme.apst", weight=3, title="latency that the drive may add by sleeping, us",
         look=file("{nvme}/power/pm_qos_latency_tolerance_us"),
         wanted="0 (none)", judge=_sleepless, excused=without_nvme,
         why="a drive that sleeps between requests takes up to this long to wake; drives without APST ignore it",
         source="nvme-cli issue 878; " + _DRIVER,
         change="echo 0 > /sys/class/nvme/{nvme}/power/pm_qos_latency_tolerance_us",
     ),
-    _recorded("apst_primary", "first sleep after, ms", "100 by default", _core("apst_primary_timeout_ms")),
-    _recorded("apst_secondary", "second sleep after, ms", "2,000 by default", _core("apst_secondary_timeout_ms")),
+    _recorded("apst_primary", "first sleep after, ms", "100 by default", _core("apst_primary_timeout_ms"), weight=2),
+    _recorded(
+        "apst_secondary", "second sleep after, ms", "2,000 by default", _core("apst_secondary_timeout_ms"), weight=2,
+    ),
     _recorded("timeout", "request timeout, s", "a request that takes longer is aborted", _core("io_timeout")),
-    _recorded("multipath", "native multipath", "it puts a layer above the drive", _core("multipath")),
+    _recorded("multipath", "native multipath", "it puts a layer above the drive", _core("multipath"), weight=1),
     _recorded(
         "host_memory", "memory lent to drives, MiB", "drives without memory of their own (HMB) keep tables there",
         _parameter("max_host_mem_size_mb"),
     ),
     Check(
-        id="nvme.temperature", title="degrees below the drive's own warning", look=temperature, wanted="at least 10",
+        id="nvme.temperature", volatile=True,
+        title="degrees below the drive's own warning", look=temperature, wanted="at least 10",
         judge=at_least(10), excused=without_nvme, why="a hot drive throttles itself",
         source="drivers/nvme/host/hwmon.c",
     ),

@@ -49,40 +49,43 @@ def _check(
     wanted: str = "",
     judge: Judge | None = None,
     change: str = "",
+    weight: int = 0,
+    volatile: bool = False,
 ) -> Check:
     return Check(
-        id=f"nvme.{name}", title=title, look=look, why=why, wanted=wanted, judge=judge, change=change, source=_SOURCE,
+        id=f"nvme.{name}", weight=weight, volatile=volatile,
+        title=title, look=look, why=why, wanted=wanted, judge=judge, change=change, source=_SOURCE,
         excused=without_nvme,
     )  # fmt: skip
 
 
 CHECKS = (
     Check(
-        id="nvme.power_state", title="power state now",
+        id="nvme.power_state", volatile=True, title="power state now",
         look=feature("02h", lambda said: said.power.state if said.power else None),
         wanted="0", judge=at_most(0), why="the other states are slower, or do no work", source=_SOURCE,
         change="nvme set-feature /dev/{nvme} --feature-id=2 --value=0", excused=without_nvme,
     ),
     _check(
         "volatile_cache", "volatile write cache", feature("06h", lambda said: said.write_cache),
-        "writes return before they are durable; PTS wants it off",
+        "writes return before they are durable; PTS wants it off", weight=3,
     ),
     _check(
         "coalescing", "interrupts held back, us",
         feature("08h", lambda said: said.coalescing.time_us if said.coalescing else None),
         "the drive waits this long for more completions before it interrupts", wanted="0", judge=at_most(0),
-        change="nvme set-feature /dev/{nvme} --feature-id=8 --value=0",
+        change="nvme set-feature /dev/{nvme} --feature-id=8 --value=0", weight=3,
     ),
     _check(
         "sleeps_alone", "sleeping on its own (APST)",
         feature("0Ch", lambda said: said.apst.enabled if said.apst else None),
         "a drive that sleeps must wake before a request", wanted="off", judge=equals("off"),
-        change="nvme set-feature /dev/{nvme} --feature-id=0xc --value=0",
+        change="nvme set-feature /dev/{nvme} --feature-id=0xc --value=0", weight=3,
     ),
     _check(
         "host_memory_used", "memory of the host in use (HMB)",
         feature("0Dh", lambda said: said.host_memory.enabled if said.host_memory else None),
-        "the drive keeps tables there, and reads them over the link",
+        "the drive keeps tables there, and reads them over the link", weight=1,
     ),
     _check(
         "critical", "critical warnings", health(lambda smart: ", ".join(smart.critical) or "none"),
@@ -90,11 +93,11 @@ CHECKS = (
     ),
     _check(
         "power_on_hours", "power-on hours", health(lambda smart: smart.power_on_h),
-        "they may leave out hours asleep; for 3D XPoint the hours since the start count",
+        "they may leave out hours asleep; for 3D XPoint the hours since the start count", volatile=True,
     ),
     _check(
         "worn", "life used, %", health(lambda smart: smart.used_percent),
-        "worn flash is slower to write and needs more correction",
+        "worn flash is slower to write and needs more correction", volatile=True,
     ),
     _check(
         "media_errors", "errors of the media", health(lambda smart: smart.media_errors),

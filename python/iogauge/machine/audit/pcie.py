@@ -22,7 +22,9 @@ from iogauge.machine.audit.check import (
     without_drive,
     without_pci,
 )
+from iogauge.machine.audit.pci_names import identity, is_chipset, pci_name
 from iogauge.machine.audit.subject import Subject
+from iogauge.machine.interrupts import cpus_in
 
 _PCI = "/sys/bus/pci/devices/{pci}"
 _SYSFS = "Documentation/ABI/testing/sysfs-bus-pci"
@@ -30,6 +32,8 @@ _EXPRESS = 0x10
 """The id of the PCI Express capability."""
 _CONTROL = 8
 """The offset of Device Control in it: relaxed ordering in bit 4, payload in bits 5 to 7, read requests in 12 to 14."""
+_LINK = 12
+"""The offset of Link Capabilities: the exit latency of L1 in bits 15 to 17."""
 
 
 def link(what: str) -> Look:
@@ -71,14 +75,26 @@ def _full(text: str) -> bool:
 
 
 def bridges(subject: Subject) -> Seen:
-    """Look at the PCI functions between the root complex and the drive: one port is direct, more are a switch."""
+    """Look at the PCI functions between the root complex and the drive: one port is direct, more are a switch.
+
+    Nothing but its name tells a port of the chipset from one of the processor.
+    """
     assert subject.pci is not None
     ports = subject.pci_path[:-1]
-    words = {0: "part of the root complex", 1: "at a root port"}.get(
-        len(ports), f"behind {len(ports)} bridges"
-    )
     chain = " > ".join(path.name for path in subject.pci_path)
-    return Seen(f"/sys/bus/pci/devices/{subject.pci.name}", (chain,), meaning=f"{words}: {chain}")
+    path = f"/sys/bus/pci/devices/{subject.pci.name}"
+    if not ports:
+        return Seen(path, (chain,), meaning=f"part of the root complex: {chain}")
+    ids = [identity(port) for port in ports]
+    names = [pci_name(subject.root, id_) if id_ else "" for id_ in ids]
+    root_port = ports[0].name.partition(":")[2]
+    said = ", ".join(filter(None, (ids[0], names[0])))
+    words = f"at root port {root_port}" + (f" ({said})" if said else "")
+    if len(ports) > 1:
+        words = f"behind {len(ports)} bridges, {words}"
+    if any(map(is_chipset, names)):
+        words = f"behind the chipset, {words}"
+    return Seen(path, (chain,), meaning=f"{words}: {chain}")
 
 
 def states_of_link(subject: Subject) -> Seen:
@@ -111,6 +127,15 @@ def errors(name: str) -> Look:
 
 def control(subject: Subject) -> tuple[int | None, str]:
     """Return the Device Control register of the drive's PCI Express capability, and why there is none."""
+    return _register(subject, _CONTROL, "<H")
+
+
+def link_capabilities(subject: Subject) -> tuple[int | None, str]:
+    """Return the Link Capabilities register of the drive's PCI Express capability, and why there is none."""
+    return _register(subject, _LINK, "<I")
+
+
+def _register(subject: Subject, offset: int, kind: str) -> tuple[int | None, str]:
     assert subject.pci is not None
     try:
         config = (subject.pci / "config").read_bytes()
@@ -121,10 +146,10 @@ def control(subject: Subject) -> tuple[int | None, str]:
     if len(config) <= 64:
         return None, "only root may read beyond the first 64 bytes"
     place, seen = config[0x34] & 0xFC, set[int]()
-    while place and place + _CONTROL + 2 <= len(config) and place not in seen:
+    while place and place + offset + struct.calcsize(kind) <= len(config) and place not in seen:
         seen.add(place)
         if config[place] == _EXPRESS:
-            return struct.unpack_from("<H", config, place + _CONTROL)[0], ""
+            return struct.unpack_from(kind, config, place + offset)[0], ""
         place = config[place + 1] & 0xFC
     return None, "no PCI Express capability"
 
@@ -211,20 +236,6 @@ def _nodes_used(nodes: Path, allowed: frozenset[int]) -> set[int]:
     return used
 
 
-def cpus_in(text: str) -> set[int]:
-    """Return the numbers in a list of ranges.
-
-    >>> sorted(cpus_in("0-2, 8"))
-    [0, 1, 2, 8]
-    """
-    cpus: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if first:
-            cpus |= set(range(int(first), int(last or first) + 1))
-    return cpus
-
-
 def _without_apm(subject: Subject) -> str:
     hidden = subject.hypervisor and not (subject.host.sys / "module/pcie_aspm").is_dir()
     return "the hypervisor has the link" if hidden else ""
@@ -232,32 +243,36 @@ def _without_apm(subject: Subject) -> str:
 
 CHECKS = (
     Check(
-        id="pcie.path", title="path to the drive", look=bridges, excused=without_pci,
+        id="pcie.path", weight=2, title="path to the drive", look=bridges, excused=without_pci,
         why="a chipset or a switch adds its own time, and shares its link with others", source=_SYSFS,
     ),
     Check(
-        id="pcie.link_speed", title="link speed", look=link("speed"), wanted="the drive's maximum, on every link",
+        id="pcie.link_speed", weight=2,
+        title="link speed", look=link("speed"), wanted="the drive's maximum, on every link",
         judge=_full, excused=without_pci, why="a slower link takes longer for each transfer and limits the rate",
         source=_SYSFS + "; Intel's evaluation guide, platform",
     ),
     Check(
-        id="pcie.link_width", title="link width", look=link("width"), wanted="the drive's maximum, on every link",
+        id="pcie.link_width", weight=2,
+        title="link width", look=link("width"), wanted="the drive's maximum, on every link",
         judge=_full, excused=without_pci, why="fewer lanes limit the rate", source=_SYSFS,
     ),
     Check(
-        id="pcie.aspm_policy", title="link power management, policy",
+        id="pcie.aspm_policy", weight=2, title="link power management, policy",
         look=file("sys/module/pcie_aspm/parameters/policy", chosen=True), wanted="performance",
         judge=equals("performance"), excused=all_of(without_drive, _without_apm),
         why="a link that sleeps must wake before a request", source="kernel-parameters: pcie_aspm",
         change="echo performance > /sys/module/pcie_aspm/parameters/policy",
     ),
     Check(
-        id="pcie.aspm", title="link power states enabled", look=states_of_link, wanted="none", judge=equals("none"),
+        id="pcie.aspm", weight=3,
+        title="link power states enabled", look=states_of_link, wanted="none", judge=equals("none"),
         excused=without_pci, why="L0s and L1 take microseconds to leave", source=_SYSFS,
         change="for f in " + _PCI + "/link/*_aspm; do echo 0 > $f; done",
     ),
     Check(
-        id="pcie.runtime_power", title="runtime power management", look=file("{pci}/power/control"), wanted="on",
+        id="pcie.runtime_power", weight=2,
+        title="runtime power management", look=file("{pci}/power/control"), wanted="on",
         judge=equals("on"), excused=without_pci, why="auto lets the kernel suspend an idle drive",
         source="Documentation/ABI/testing/sysfs-devices-power", change="echo on > " + _PCI + "/power/control",
     ),
@@ -272,21 +287,23 @@ CHECKS = (
         source="Documentation/PCI/pcieaer-howto.rst",
     ),
     Check(
-        id="pcie.payload", title="largest payload (MPS), bytes", look=payload(5, "payloads"), excused=without_pci,
+        id="pcie.payload", weight=1,
+        title="largest payload (MPS), bytes", look=payload(5, "payloads"), excused=without_pci,
         why="small payloads cost more packets for large blocks", source="PCI Express Base Specification 5.0, 7.5.3.4",
     ),
     Check(
-        id="pcie.read_request", title="largest read request (MRRS), bytes", look=payload(12, "read requests"),
-        excused=without_pci, why="the drive fetches what is written to it in such parts",
+        id="pcie.read_request", weight=1, title="largest read request (MRRS), bytes", look=payload(12, "read requests"),
+        excused=without_pci, why="the drive reads the data of a write in parts of at most this size",
         source="PCI Express Base Specification 5.0, 7.5.3.4",
     ),
     Check(
-        id="pcie.relaxed_ordering", title="relaxed ordering", look=relaxed_ordering, excused=without_pci,
+        id="pcie.relaxed_ordering", weight=1, title="relaxed ordering", look=relaxed_ordering, excused=without_pci,
         why="on some machines strict order holds back the drive's transfers",
         source="PCI Express Base Specification 5.0, 7.5.3.4",
     ),
     Check(
-        id="pcie.iommu", title="IOMMU", look=iommu, wanted="identity, or none", judge=equals("identity", "no IOMMU"),
+        id="pcie.iommu", weight=3,
+        title="IOMMU", look=iommu, wanted="identity, or none", judge=equals("identity", "no IOMMU"),
         excused=without_pci, why="translation maps and unmaps memory for each request; strict mode also waits for it",
         source="sysfs-kernel-iommu_groups; kernel-parameters: iommu.passthrough",
         change="start the kernel with iommu.passthrough=1",
@@ -296,7 +313,8 @@ CHECKS = (
         why="-1: the firmware does not say", source=_SYSFS,
     ),
     Check(
-        id="pcie.distance", title="distance to the farthest CPU used", look=distance, wanted="10 (the same node)",
+        id="pcie.distance", weight=2,
+        title="distance to the farthest CPU used", look=distance, wanted="10 (the same node)",
         judge=lambda value: int(value) == 10, excused=without_pci,
         why="requests from another node cross the link between processors",
         source="numastat.rst; ACPI, System Locality Information Table",

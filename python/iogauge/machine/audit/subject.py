@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from iogauge.machine.drive import Drive
 from iogauge.machine.facts import virtualised
+from iogauge.machine.interrupts import numbers_of
 from iogauge.machine.nvme.read import Nvme
+from iogauge.machine.tuning.owner import state_of
 from iogauge.target.users.sysfs import HOST, BlockDevice, Host, read_text
 
 _PCI_FUNCTION = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -28,6 +31,35 @@ class Subject:
     """Why there are no answers, or not all."""
     cpus: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     """The CPUs that iogauge may use."""
+    controller: Path | None = None
+    """The NVMe controller whose path is looked at, of a drive that has several."""
+
+    @property
+    def root(self) -> Path:
+        """The machine's root directory."""
+        return self.host.sys.parent
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """``major:minor`` of the drive, of its disk, and of the devices that it is made of; empty: not known."""
+        if self.drive is None:
+            return frozenset()
+        devices = [self.drive, self.drive.disk]
+        for device in devices:
+            devices += [
+                part for slave in device.slaves for part in (slave, slave.disk) if part not in devices
+            ]
+        return frozenset(device.number for device in devices if device.number)
+
+    @classmethod
+    def of(cls, drive: Drive, host: Host = HOST) -> Subject:
+        """Return a machine with a drive that was read."""
+        return cls(
+            host,
+            drive=BlockDevice.by_name(drive.facts.device or "", host),
+            answers=drive.nvme,
+            silence=drive.unread[0].why if drive.unread else "",
+        )
 
     @cached_property
     def pci_path(self) -> tuple[Path, ...]:
@@ -43,19 +75,31 @@ class Subject:
         return self.pci_path[-1] if self.pci_path else None
 
     @cached_property
-    def nvme(self) -> Path | None:
-        """The directory of the drive's NVMe controller; None: it has none, or several."""
+    def controllers(self) -> tuple[Path, ...]:
+        """The directories of the NVMe controllers by which the drive is reached; several: it is multipath."""
         if self.drive is None:
-            return None
+            return ()
         for path in self.drive.directory.parents:
             if re.fullmatch(r"nvme\d+", path.name):
-                return path
+                return (path,)
             if re.fullmatch(r"nvme-subsys\d+", path.name):
-                controllers = [
-                    link for link in sorted(path.glob("nvme*")) if re.fullmatch(r"nvme\d+", link.name)
-                ]
-                return controllers[0].resolve() if len(controllers) == 1 else None
-        return None
+                links = (link for link in path.glob("nvme*") if re.fullmatch(r"nvme\d+", link.name))
+                return tuple(link.resolve() for link in sorted(links, key=lambda link: int(link.name[4:])))
+        return ()
+
+    @property
+    def nvme(self) -> Path | None:
+        """The directory of the drive's NVMe controller; None: it has none, or several."""
+        if self.controller is not None:
+            return self.controller
+        return self.controllers[0] if len(self.controllers) == 1 else None
+
+    @cached_property
+    def by_path(self) -> tuple[Subject, ...]:
+        """The subject once for each controller by which its drive is reached; itself, if there are not several."""
+        if self.controller is not None or len(self.controllers) < 2:
+            return (self,)
+        return tuple(replace(self, controller=controller) for controller in self.controllers)
 
     @cached_property
     def ata_port(self) -> Path | None:
@@ -85,10 +129,20 @@ class Subject:
         return next(self.cpuinfo("vendor_id"), "")
 
     @cached_property
+    def processes(self) -> tuple[str, ...] | None:
+        """The names of all processes that are not stopped; None where others may be hidden, as in a container."""
+        proc = self.host.proc
+        # The kernel's own thread is visible where all processes are.
+        if read_text(proc / "2/comm") != "kthreadd":
+            return None
+        named = ((folder.name, read_text(folder / "comm")) for folder in proc.glob("[0-9]*"))
+        # A process that is stopped, as a tuning stops it, does nothing.
+        return tuple(name for number, name in named if name and state_of(int(number), proc) != "T")
+
+    @cached_property
     def interrupts(self) -> tuple[int, ...]:
         """The numbers of the drive's interrupts."""
-        names = (path.name for path in (self.pci / "msi_irqs").glob("*")) if self.pci else ()
-        return tuple(sorted(int(name) for name in names if name.isdecimal()))
+        return numbers_of(self.pci) if self.pci else ()
 
     @property
     def _controller_or_drive(self) -> Path:

@@ -43,6 +43,14 @@ class AdminError(IogaugeError):
     """A command did not succeed: the drive or the kernel refused it. ``hint`` says what to do."""
 
 
+class Refused(AdminError):  # noqa: N818
+    """The drive refused a command, with this status."""
+
+    def __init__(self, name: str, status: int) -> None:
+        super().__init__(f"the drive refused {name}: {status_text(status)}")
+        self.status = status
+
+
 class Admin(Protocol):
     """What answers admin commands: a drive, or a recording of one."""
 
@@ -93,20 +101,38 @@ class NvmeDevice:
     ) -> tuple[int, bytes]:
         """Send a command; return its result and the data that came back."""
         code = Opcode(opcode)  # raises ValueError for any command that is not on the list
-        data = ctypes.create_string_buffer(size_bytes)
-        words += (0,) * (6 - len(words))
-        address = ctypes.addressof(data) if size_bytes else 0
-        command = bytearray(
-            _COMMAND.pack(code, 0, 0, namespace_id, 0, 0, 0, address, 0, size_bytes, *words, 0, 0)
-        )
-        name = code.name.replace("_", " ").capitalize()
-        try:
-            status = fcntl.ioctl(self._fd, _ADMIN_COMMAND, command, True)
-        except OSError as error:
-            raise _kernel_error(name, error) from None
-        if status:
-            raise AdminError(f"the drive refused {name}: {status_text(status)}")
-        return _RESULT.unpack_from(command, _COMMAND.size - _RESULT.size)[0], data.raw
+        return send_admin(self._fd, code, namespace_id, words, bytes(size_bytes))
+
+
+def send_admin(
+    descriptor: int,
+    opcode: IntEnum,
+    namespace_id: int,
+    words: tuple[int, ...],
+    data: bytes = b"",
+    *,
+    timeout_ms: int = 0,
+) -> tuple[int, bytes]:
+    """Send one admin command; return its result and its data afterwards.
+
+    Only for the doors that say which commands may be sent: ``NvmeDevice``, ``set_feature`` and ``erase``. ``words`` are
+    command words 10 to 15, as far as they are not zero. ``timeout_ms`` 0 is the kernel's own, mostly a minute. Raises
+    AdminError, and Refused if the drive itself refuses.
+    """
+    buffer = (ctypes.c_char * len(data)).from_buffer_copy(data)
+    words += (0,) * (6 - len(words))
+    address = ctypes.addressof(buffer) if data else 0
+    command = bytearray(
+        _COMMAND.pack(opcode, 0, 0, namespace_id, 0, 0, 0, address, 0, len(data), *words, timeout_ms, 0)
+    )
+    name = opcode.name.replace("_", " ").capitalize()
+    try:
+        status = fcntl.ioctl(descriptor, _ADMIN_COMMAND, command, True)
+    except OSError as error:
+        raise _kernel_error(name, error) from None
+    if status:
+        raise Refused(name, status)
+    return _RESULT.unpack_from(command, _COMMAND.size - _RESULT.size)[0], buffer.raw
 
 
 def _kernel_error(name: str, error: OSError) -> AdminError:

@@ -13,6 +13,9 @@ from iogauge.machine.nvme.fields import MalformedError, bits, celsius, check_siz
 
 CONTROLLER = 0x01
 NAMESPACE = 0x00
+FORMATS_ALL, ERASES_ALL = "formats all namespaces together", "erases all namespaces together"
+ERASES_BY_KEY = "can erase cryptographically"
+CRYPTO_ERASE, BLOCK_ERASE, OVERWRITE = "crypto erase", "block erase", "overwrite"
 _SIZE = 4096
 _UNIT_BYTES = 4096
 """Unit of the sizes of a host memory buffer."""
@@ -267,9 +270,5 @@ _IO_COMMANDS = {
     7: "verify",
     8: "copy",
 }
-_FORMAT = {
-    0: "formats all namespaces together",
-    1: "erases all namespaces together",
-    2: "can erase cryptographically",
-}
-_SANITIZE = {0: "crypto erase", 1: "block erase", 2: "overwrite"}
+_FORMAT = {0: FORMATS_ALL, 1: ERASES_ALL, 2: ERASES_BY_KEY}
+_SANITIZE = {0: CRYPTO_ERASE, 1: BLOCK_ERASE, 2: OVERWRITE}

@@ -18,6 +18,7 @@ FIRMWARE = 0x03
 PAGE_BYTES = 512
 """Size of SMART and of the firmware slots."""
 ENTRY_BYTES = 64
+TEMPERATURE_ALARM = "a temperature is beyond its threshold"
 _DATA_UNIT_BYTES = 512_000
 """Data is counted in thousands of 512 bytes, rounded up."""
 _NO_COMMAND = 0xFFFF
@@ -85,6 +86,17 @@ class FirmwareSlots:
     after_reset: int | None
     """The slot that becomes active at the next reset; None: the active one stays."""
     revisions: tuple[str | None, ...]
+
+
+def interval_power_W(data: bytes) -> float | None:
+    """Return the power that the drive measured over its last interval, in watts; None: it reports none.
+
+    ``data`` are the SMART log's.
+    """
+    check_size(data, PAGE_BYTES, "SMART log")
+    value, scale = number(data, 240, 2), data[242] & 3
+    divisor = {1: 10_000, 2: 100}.get(scale)
+    return value / divisor if value and divisor else None
 
 
 def parse_smart(data: bytes, controller: Controller | None = None) -> Smart:
@@ -161,6 +173,6 @@ _CRITICAL = {
     0: "the spare capacity is below its threshold",
     4: "the backup of its volatile memory has failed",
     5: "the persistent memory region is read-only or unreliable",
-    1: "a temperature is beyond its threshold",
+    1: TEMPERATURE_ALARM,
 }
 """Bits of the critical warning, the worst first."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table
+from iogauge.report.charts.effects import effects_chart
 from iogauge.report.charts.specification import Chart, Choice, finished, patch
 from iogauge.report.charts.theme import ALARM, DRIVES, HEIGHT, INK, SOFT, STAIR_FILL, WIDTH
 from iogauge.report.charts.vega import Spec
@@ -25,8 +26,10 @@ _CHOSEN = "datum.choice === chosen"
 
 
 def conclusion_charts(drive: SuiteResult, conclusions: Conclusions, *, name: str) -> tuple[Chart, ...]:
-    """Return the charts of a suite's conclusions on one drive; none if it has no convergences and no matrices."""
+    """Return the charts of a suite's conclusions on one drive; none if it has nothing to draw."""
     charts = []
+    if conclusions.effects:
+        charts.append(effects_chart(drive, conclusions.effects, name=f"{name}-effects"))
     if conclusions.convergences:
         charts.append(convergence_chart(drive, conclusions.convergences, name=f"{name}-convergence"))
     if conclusions.matrices:

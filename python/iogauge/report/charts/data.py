@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from iogauge.report.charts.warmth import warmth
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan
@@ -85,8 +86,8 @@ class Table:
         return list(texts), packed
 
     def column(self, name: str) -> list[Value]:
-        """Return the values of a column; none if the table has no rows."""
-        if not self.rows:
+        """Return the values of a column; none if the table has no rows, or no such column."""
+        if not self.rows or name not in self.columns:
             return []
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
@@ -194,26 +195,44 @@ def _runs(positions: Iterable[Position]) -> Iterator[_Run]:
 
 
 def time_table(drive: SuiteResult) -> Table:
-    """Return one row for each interval of one drive. Its steps follow one another on one clock."""
-    return Table.of(
-        [
-            {
-                "drive": drive.label,
-                "step": step.id,
-                "position": step.at,
-                "start_s": start_s,
-                "middle_s": (start_s + end_s) / 2,
-                "end_s": end_s,
-                "reads": moment.ios,
-                "read_iops": moment.iops,
-                "p50_us": us(moment.p50_ns),
-                "p99_us": us(moment.p99_ns),
-                "max_us": us(moment.max_ns),
-                "achieved_MBps": moment.pressure_Bps / 1e6,
+    """Return one row for each interval of one drive. Its steps follow one another on one clock.
+
+    If the drive was sampled, the last columns have its temperature, whether it was ``throttled`` or ``hot``, and the
+    number of the spell of equal heat, which counts from 1.
+    """
+    rows = _time_rows(drive)
+    states = [state for run in drive.runs for state in warmth(run)]
+    if any(state.temperature_C is not None or state.heat for state in states):
+        spell = 0
+        for row, state, before in zip(rows, states, [None, *states], strict=False):
+            same_step = row["start_s"] and before is not None and before.heat == state.heat
+            spell += bool(state.heat) and not same_step
+            row |= {
+                "temperature_C": state.temperature_C,
+                "heat": state.heat,
+                "spell": spell if state.heat else None,
             }
-            for step, moment, start_s, end_s in on_one_clock(drive)
-        ]
-    )
+    return Table.of(rows)
+
+
+def _time_rows(drive: SuiteResult) -> list[Row]:
+    return [
+        {
+            "drive": drive.label,
+            "step": step.id,
+            "position": step.at,
+            "start_s": start_s,
+            "middle_s": (start_s + end_s) / 2,
+            "end_s": end_s,
+            "reads": moment.ios,
+            "read_iops": moment.iops,
+            "p50_us": us(moment.p50_ns),
+            "p99_us": us(moment.p99_ns),
+            "max_us": us(moment.max_ns),
+            "achieved_MBps": moment.pressure_Bps / 1e6,
+        }
+        for step, moment, start_s, end_s in on_one_clock(drive)
+    ]
 
 
 def on_one_clock(drive: SuiteResult) -> Iterator[tuple[StepPlan, Moment, float, float]]:
@@ -227,6 +246,15 @@ def on_one_clock(drive: SuiteResult) -> Iterator[tuple[StepPlan, Moment, float, 
         for moment in figures.moments:
             yield run.plan, moment, moment.start_s + offset_s, moment.end_s + offset_s
         clock_s = figures.moments[-1].end_s + offset_s
+
+
+SMALL_BYTES = 16 << 10
+"""Requests up to this size are counted, as random ones are by custom; of larger ones the bytes count."""
+
+
+def counts_requests(steps: Iterable[StepFigures]) -> bool:
+    """Return whether the rate of these steps is told in requests a second, since their requests are all small."""
+    return all(figures.rate_Bps <= SMALL_BYTES * figures.iops for figures in steps)
 
 
 def us(value_ns: float | None) -> float | None:

@@ -1,5 +1,9 @@
 """The write-pressure chart: read latency against growing write load, a line for each drive.
 
+``pressure_chart`` has the achieved write rate on its axis, so that drives that reach different rates compare. The
+staircase (``staircase_chart``) is the published drawing: steps by their requested rates, the achieved ones as a grey
+stair.
+
 Source: Intel's application note on read latency under write pressure (2017). Differences from it: the reader chooses
 among five statistics; points have intervals, and are hollow if the sample does not support them; the grey stair is the
 achieved write rate, not the requested one.
@@ -8,7 +12,7 @@ achieved write rate, not the requested one.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Statistic, Table, pressure_table
@@ -31,27 +35,60 @@ _MOST_TICKS = 14
 
 
 def pressure_chart(drives: Sequence[SuiteResult]) -> Chart:
-    """Return the write-pressure chart of one drive or several, with a choice of statistics."""
+    """Return the latency of one drive or several against achieved writes, with a choice of statistics."""
     table = pressure_table(drives)
-    plan, several = drives[0].plan, len(drives) > 1
+    specs = {scale: _achieved(drives, scale, table) for scale in ("linear", "log")}
+    plan = drives[0].plan
+    return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, _texts(drives)))
+
+
+def staircase_chart(drives: Sequence[SuiteResult]) -> Chart:
+    """Return the published drawing: latency by requested writes, above a stair of the achieved ones."""
+    table = pressure_table(drives)
+    specs = {scale: _requested(drives, scale, table) for scale in ("linear", "log")}
+    plan = drives[0].plan
+    stair = (
+        "Grey: achieved writes, dashed as each drive's line." if len(drives) > 1 else "Grey: achieved writes."
+    )
+    choices = statistic_choices(table, _texts(drives, stair))
+    return Chart(f"{plan.suite}-requested", f"{plan.title}, by requested rate", table, specs, choices)
+
+
+def _texts(
+    drives: Sequence[SuiteResult], *sentences: str
+) -> Callable[[Statistic, Sequence[Row]], dict[str, str]]:
+    """Return the function that makes the texts of a choice; ``sentences`` end its subtitle."""
+    plan = drives[0].plan
 
     def texts(statistic: Statistic, rows: Sequence[Row]) -> dict[str, str]:
-        what = f"{statistic.label} read latency"
-        sentences = [
-            *notes(drives, rows),
-            "Grey: achieved writes, dashed as each drive's line." if several else "Grey: achieved writes.",
-        ]
+        what = f"{statistic.label} {plan.judged} latency"
         return {
-            "title": f"{what} against {plan.axis.name}" + ("" if several else f": {drives[0].label}"),
-            "subtitle": " ".join(sentences),
+            "title": f"{what} against {plan.axis.name}" + ("" if len(drives) > 1 else f": {drives[0].label}"),
+            "subtitle": " ".join([*notes(drives, rows), *sentences]),
             "description": f"{what} in microseconds at each step of {plan.axis.name} in {plan.axis.unit}.",
         }
 
-    specs = {scale: _pressure(drives, scale, table) for scale in ("linear", "log")}
-    return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, texts))
+    return texts
 
 
-def _pressure(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
+def _achieved(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
+    axis = {"title": "Achieved writes, MB/s", "format": ",~r", "tickMinStep": 1, "labelOverlap": "greedy"}
+
+    domain = {
+        "domain": [0, max(table.numbers("achieved_MBps"), default=0) or 1.0],
+        "nice": False,
+        "padding": 12,
+    }
+
+    def x(_: str) -> Spec:
+        return vega.number("achieved_MBps", axis=axis, scale=domain)
+
+    y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
+    layer = latency_layer(x, y, [drive.label for drive in drives])
+    return finished({**layer, "width": WIDTH, "height": HEIGHT, "transform": [{"filter": CHOSEN}]})
+
+
+def _requested(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     axis, x_scale = _requested_axis(drives), _requested_scale(table)
 
     def x(column: str) -> Spec:

@@ -51,6 +51,9 @@ class Chart:
     dense: bool = False
     """Whether it has so many marks that a picture would be larger than the data."""
 
+    caption: str = ""
+    """Where its figures come from, for a picture that leaves the report."""
+
     @property
     def scales(self) -> dict[str, str]:
         """The kind of axis that suits each choice."""
@@ -68,6 +71,9 @@ class Chart:
     def spec(self, choice: str, scale: str | None = None) -> Spec:
         """Return a complete specification with its data, on the fitting axis unless ``scale`` names one."""
         spec = self.variants[choice, scale or self.scales[choice]]
+        if self.caption:
+            title = spec["title"]
+            spec = {**spec, "title": {**title, "subtitle": [title["subtitle"], self.caption]}}
         return {**spec, "datasets": {DATASET: self.table.records()}, "config": config()}
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from iogauge.report.charts import vega
-from iogauge.report.charts.data import Row, Statistic, Table, sweep_table
+from iogauge.report.charts.data import Row, Statistic, Table, counts_requests, sweep_table
 from iogauge.report.charts.latency import (
     CHOSEN,
     POOLED,
@@ -56,10 +56,10 @@ def _chart(drives: Sequence[SuiteResult], series: str, *, name: str) -> Chart:
         return {
             "title": f"{series or plan.title}: rate and {inside}{what[1:]}",
             "subtitle": " ".join(filter(None, [*notes(drives, rows), ring])),
-            "description": f"Rate in MB/s and {what} in microseconds at each {plan.axis.name}, {plan.axis.unit}.",
+            "description": f"Rate and {what} in microseconds at each {plan.axis.name}, {plan.axis.unit}.",
         }
 
-    specs = {scale: _spec(drives, scale, table) for scale in ("linear", "log")}
+    specs = {scale: _spec(drives, series, scale, table) for scale in ("linear", "log")}
     title = series or f"{plan.judged} rate and latency"
     return Chart(
         name,
@@ -70,7 +70,7 @@ def _chart(drives: Sequence[SuiteResult], series: str, *, name: str) -> Chart:
     )
 
 
-def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
+def _spec(drives: Sequence[SuiteResult], series: str, scale: str, table: Table) -> Spec:
     plan, labels = drives[0].plan, [drive.label for drive in drives]
     positions = sorted(set(table.numbers("position")))
     labelled = zip(table.numbers("position"), table.column("label"), strict=True)
@@ -85,9 +85,22 @@ def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
         width=WIDTH,
         height=_LATENCIES,
     )
-    most = max(table.numbers("rate_MBps"), default=0) or 1.0
-    rates = _rates(_along(plan.axis.unit, positions, "", named), labels, most=most, joined=not named)
+    rate = "iops" if _in_requests(drives, series) else "rate_MBps"
+    rates = _rates(
+        _along(plan.axis.unit, positions, "", named),
+        labels,
+        rate=rate,
+        most=max(table.numbers(rate), default=0) or 1.0,
+        joined=not named,
+    )
     return finished({"vconcat": [rates, latencies], "spacing": 10, "transform": [{"filter": CHOSEN}]})
+
+
+def _in_requests(drives: Sequence[SuiteResult], series: str) -> bool:
+    """Return whether the rates of a series are IOPS, as of small requests, or MB/s."""
+    return counts_requests(
+        position.figures for drive in drives for position in drive.by_series().get(series, ())
+    )
 
 
 def _titled(drives: Sequence[SuiteResult]) -> str:
@@ -131,20 +144,26 @@ def _along(unit: str, positions: Sequence[float], title: str, named: Mapping[flo
     return lambda column: vega.number(column, axis=axis, scale=scale)
 
 
-def _rates(x: Position, labels: Sequence[str], *, most: float, joined: bool) -> Spec:
-    """Return a line of rates for each drive, with a ring at its knee; only points unless ``joined``."""
+def _rates(x: Position, labels: Sequence[str], *, rate: str, most: float, joined: bool) -> Spec:
+    """Return a line of the column ``rate`` for each drive, with a ring at its knee; only points unless ``joined``."""
     legend = drive_legend(labels)
     base = vega.unit(
         x=x("position"),
         y=vega.number(
-            "rate_MBps",
-            axis=side("Rate, MB/s", tickCount=4, titleColor=INK, grid=True),
+            rate,
+            axis=side(
+                "IOPS" if rate == "iops" else "Rate, MB/s",
+                tickCount=4,
+                titleColor=INK,
+                grid=True,
+                format="~s" if rate == "iops" else ",~f",
+            ),
             scale={"domain": [0, most], "nice": True},
         ),
         color=by_drive(labels, DRIVES, legend=legend),
     )
-    measured = vega.filtered(base, f"{POOLED} && isValid(datum.rate_MBps)")
-    runs = vega.filtered(base, f"!({POOLED}) && isValid(datum.rate_MBps)")
+    measured = vega.filtered(base, f"{POOLED} && isValid(datum.{rate})")
+    runs = vega.filtered(base, f"!({POOLED}) && isValid(datum.{rate})")
     tooltip = [
         vega.name("drive", title="drive"),
         vega.number("position", title="at", format=",~r"),

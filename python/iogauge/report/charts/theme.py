@@ -15,8 +15,10 @@ GRID = "#e3e7ec"
 STAIR = "#8d97a4"
 STAIR_FILL = "#d5dae1"
 ALARM = "#c8321f"
+HEAT = "#e0a11b"
 
-DRIVES = ("#2f7ed8", "#d9541e", "#1a9e77", "#b5509c", "#b8860b", "#6d5bd0")
+DRIVES = ("#1f6fc4", "#d9541e", "#13a490", "#704bea", "#ab5d4b", "#1780a5")
+"""Told apart with any colour vision, on light and on dark paper: ``tests/fast/report/charts/test_theme.py``."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [5, 5], [12, 4])
 

@@ -17,7 +17,9 @@ from functools import cached_property
 from iogauge.comparison import text as compare_text
 from iogauge.comparison import versus_published_text
 from iogauge.comparison.basis import basis
-from iogauge.comparison.findings import statements
+from iogauge.comparison.findings import Statement, statements
+from iogauge.comparison.machines import HEAD as SETTINGS_HEAD
+from iogauge.comparison.machines import MachineComparison
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.comparison.sides import Differences
 from iogauge.comparison.versus_published import VersusPublished, nearest
@@ -25,7 +27,8 @@ from iogauge.comparison.wording import place_text
 from iogauge.report.charts.forest import forest_charts
 from iogauge.report.charts.specification import Chart
 from iogauge.report.page.facts import environment, provenance
-from iogauge.report.page.verdict import Sentence
+from iogauge.report.page.verdict import REMARK, Sentence, shown_effect
+from iogauge.results.conclusions import TextTable
 from iogauge.results.figures import metric_text
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
@@ -88,7 +91,9 @@ class PairPart:
     def sentences(self) -> tuple[Sentence, ...]:
         """The findings, each with links to its rows of the table."""
         return tuple(
-            Sentence(_sentence(statement.text), tuple(map(self._link, statement.evidence)))
+            Sentence(
+                _sentence(statement.text), tuple(map(self._link, statement.evidence)), _effect(statement)
+            )
             for statement in statements(self.compared)
         )
 
@@ -135,6 +140,21 @@ class Pair:
     parts: tuple[PairPart, ...]
     missed: tuple[str, ...]
     """Why suites could not be compared."""
+    machines: MachineComparison | None = None
+    """The settings that differ; None: they are not known."""
+
+    @property
+    def settings(self) -> TextTable:
+        """The settings that differ, those that change latency most first."""
+        rows = self.machines.rows if self.machines else []
+        return TextTable("Settings that differ", SETTINGS_HEAD, tuple(rows))
+
+    @property
+    def on_settings(self) -> tuple[str, ...]:
+        """What the settings that differ are, and how many could not be compared, a sentence each."""
+        if self.machines is None:
+            return ()
+        return tuple(map(_sentence, (self.machines.answer, *self.machines.notes)))
 
 
 @dataclass(frozen=True)
@@ -145,6 +165,11 @@ class PublishedPart:
     sentences: tuple[Sentence, ...]
     loads: tuple[tuple[str, str, tuple[tuple[str, ...], ...]], ...]
     """For each load: its text, the anchor of the measured step, and rows of cells in the order of the table's head."""
+
+
+def _effect(statement: Statement) -> float:
+    """Return how large a difference the statement shows at least; less than nothing if none is established."""
+    return max((shown_effect(pair.ratio) for pair in statement.evidence if pair.clear), default=REMARK / 2)
 
 
 def pairs(differences: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair, ...]:
@@ -163,6 +188,7 @@ def pairs(differences: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair
                 if not suite.figures
                 for reason in basis(suite)
             ),
+            differences.machines_of(before, after),
         )
         for number, ((before, after), compared) in enumerate(differences.by_pair().items(), 1)
     )

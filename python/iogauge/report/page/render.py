@@ -22,11 +22,12 @@ import jinja2
 from markupsafe import Markup
 
 from iogauge.comparison import text, versus_published_text
+from iogauge.report import machine
 from iogauge.report.charts.data import STATISTICS
 from iogauge.report.charts.drawing import bundle, svg
 from iogauge.report.charts.specification import DATASET, Chart
 from iogauge.report.charts.theme import config
-from iogauge.report.page import facts, steps
+from iogauge.report.page import facts, first_screen, steps
 from iogauge.report.sections import Report
 from iogauge.results.review import OnProgress, no_progress
 from iogauge.results.warnings import warnings
@@ -40,8 +41,12 @@ FEW_CHOICES = 6
 """More choices than this are a list, not buttons side by side."""
 
 
-def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
-    """Return the page of a report as HTML. ``on_progress`` gets the number of charts drawn so far, and their total."""
+def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_progress) -> str:
+    """Return the page of a report as HTML.
+
+    ``verdict`` is a sentence that stands before the headline, such as whether the drive is good enough for a use.
+    ``on_progress`` gets the number of charts drawn so far, and their total.
+    """
     charts = report.charts
     drawn = {}
     for number, chart in enumerate(charts, 1):
@@ -52,10 +57,21 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
         sections=report.sections,
         titles=", ".join(section.plan.title for section in report.sections),
         tested=report.tested,
+        subject=first_screen.subject(report),
+        verdict=verdict,
+        findings=first_screen.ranked(report),
+        most_findings=first_screen.MOST_FINDINGS,
+        key_figures=first_screen.key_figures(report),
+        hero=report.hero,
+        hero_name=report.hero.name if report.hero else "",
+        caption=report.caption,
+        drives=report.drives,
         reviews=report.reviews,
         pairs=report.pairs,
         setup=report.setup,
         published=report.published,
+        machines=report.machines,
+        machine_unknown=machine.UNKNOWN,
         ratio_head=text.HEAD,
         published_head=versus_published_text.HEAD,
         published_note=versus_published_text.NOTE,
@@ -93,13 +109,14 @@ def _drawn(chart: Chart) -> str:
     if chart.dense:
         return "<p>Drawn by this page's scripts.</p>"
     spec = chart.spec(next(iter(chart.choices)))
-    # The descriptions of marks would be most of the picture; the page's script adds them.
+    # The descriptions of marks would be most of the picture; the chart's data is in a table.
     spec = {**spec, "config": {**spec["config"], "aria": False}}
     return _slim(svg(spec))
 
 
 def _slim(drawn: str) -> str:
-    """Return a picture without its invisible paths, and with coordinates in tenths of a pixel."""
+    """Return a picture without invisible paths and roles of marks, and with coordinates in tenths of a pixel."""
+    drawn = re.sub(r' (?:role="graphics-|aria-roledescription=")[^"]*"', "", drawn)
     visible = re.sub(r'<path [^>]*(?:class="(?:back|fore)ground"|opacity="0")[^>]*/>', "", drawn)
     return re.sub(r' (?:d|transform)="[^"]*"', lambda match: re.sub(r"(\.\d)\d+", r"\1", match[0]), visible)
 
@@ -112,6 +129,7 @@ def _payload(chart: Chart) -> dict[str, Any]:
         "texts": texts,
         "values": values,
         "specs": chart.specs,
+        "caption": chart.caption,
         "choices": {
             key: {"scale": choice.scale, "patches": choice.patches} for key, choice in chart.choices.items()
         },

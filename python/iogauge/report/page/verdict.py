@@ -6,6 +6,7 @@ template escapes it and lays it out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,8 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import Ratio, StepFigures, ratio
 from iogauge.text import numbers
-from iogauge.text.cells import interval, latency
-from iogauge.text.numbers import bandwidth, capitalised, counted, figure
+from iogauge.text.cells import latency
+from iogauge.text.numbers import bandwidth, capitalised, figure
 
 REACHED = 0.95
 """The least share of the requested writes at which a step counts as reaching them."""
@@ -29,15 +30,32 @@ class Sentence:
 
     text: str
     evidence: tuple[tuple[str, str], ...] = ()
+    effect: float = 0.0
+    """How large an effect is at least shown: ``shown_effect``. A remark about the measurement has ``REMARK``."""
+
+
+REMARK = -1.0
+"""The effect of a sentence that says what cannot be determined, or how it was measured."""
+
+
+def shown_effect(change: Ratio) -> float:
+    """Return the logarithm of the end of a ratio's interval that is nearer to 1; 0 if the interval reaches 1.
+
+    >>> shown_effect(Ratio(4.0, 2.0, 8.0)) == shown_effect(Ratio(0.25, 0.125, 0.5)) == math.log(2)
+    True
+    >>> shown_effect(Ratio(1.1, 0.9, 1.3)), shown_effect(Ratio(4.0, None, None))
+    (0.0, 0.0)
+    """
+    if change.value > 1:
+        return math.log(change.low) if change.low is not None and change.low > 1 else 0.0
+    return -math.log(change.high) if change.high is not None and 0 < change.high < 1 else 0.0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings on one drive: sentences, and the most important figures."""
+    """The findings on one drive."""
 
     sentences: tuple[Sentence, ...]
-    figures: tuple[tuple[str, str, str], ...]
-    """Name, value, and a note on what the value is compared with."""
 
 
 def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool = False) -> Verdict:
@@ -54,71 +72,67 @@ def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool 
             if reported
             else f"No step has completed a {drive.plan.judged}: there is nothing to judge yet."
         )
-        return Verdict((Sentence(reason),), ())
-    conclusions = [_finding(drive, text) for text in findings]
+        return Verdict((Sentence(reason, effect=REMARK),))
+    conclusions = [_conclusion(drive, text) for text in findings]
     if not drive.along_pressure:
-        return Verdict(tuple(conclusions), tuple(_amount(drive, measured)))
-    (first_position, first), (last_position, last) = _ends(measured)
+        return Verdict(tuple(conclusions))
+    (first_position, first), (last_position, last) = ends(measured)
     evidence = (_link(drive, first_position), _link(drive, last_position))
-    sentences, tiles = [], []
-    for statistic in _judged(first, last):
+    sentences = []
+    for statistic in judged(first, last):
         before, after = statistic.of(first), statistic.of(last)
-        if before is None or after is None:
+        if before is None or after is None or first_position is last_position:
             continue
         name = f"{statistic.label} read latency"
-        if first_position is last_position:
-            tiles.append((name, latency(before.value), interval(before.low, before.high)))
-            continue
         change = ratio(after, before)
         times = numbers.times(change.value, change.low, change.high)
         sentence = (
-            f"{name} {_changed(change)} {times}, from {latency(before.value)} {_load(first)} "
-            f"to {latency(after.value)} {_load(last)}."
+            f"{name} {_changed(change)} {times}, from {latency(before.value)} {load_text(first)} "
+            f"to {latency(after.value)} {load_text(last)}."
         )
-        sentences.append(Sentence(sentence, evidence))
-        tiles.append((name, times.partition(" ")[0], f"{latency(before.value)} → {latency(after.value)}"))
+        sentences.append(Sentence(sentence, evidence, shown_effect(change)))
     if first_position is last_position:
-        sentences.append(Sentence("Only one step is complete: the effect of writes needs at least two."))
+        sentences.append(
+            Sentence("Only one step is complete: the effect of writes needs at least two.", effect=REMARK)
+        )
     elif drive.taken_as_independent:
         sentence = "Steps were too short to measure how latencies cluster in time: true intervals are wider."
-        sentences.append(Sentence(sentence))
+        sentences.append(Sentence(sentence, effect=REMARK))
     if drive.reported:
-        sentences.append(Sentence("Latencies were reported without samples: they have no intervals."))
+        sentences.append(
+            Sentence("Latencies were reported without samples: they have no intervals.", effect=REMARK)
+        )
     hardest_position, hardest = measured[-1]
     unit, reached = drive.plan.axis.unit, hardest.pressure_Bps / 1e6
     requested = numbers.position(hardest_position.plan.at)
-    tiles.append(("Most writes", bandwidth(last.pressure_Bps), f"highest request: {requested} {unit}"))
     if unit == "MB/s" and reached < REACHED * hardest_position.plan.at:
         sentence = f"Writes reached {figure(reached)} of the {requested} MB/s requested at the hardest step."
         sentences.append(Sentence(sentence, (_link(drive, hardest_position),)))
-    return Verdict((*sentences, *conclusions), (*tiles, *_amount(drive, measured)))
+    return Verdict((*sentences, *conclusions))
 
 
-def _finding(drive: SuiteResult, text: str) -> Sentence:
+def _conclusion(drive: SuiteResult, text: str) -> Sentence:
     """Return a conclusion of the suite with a link to its steps: those of the series whose name it starts with."""
-    for position in drive.planned:
-        if position.series and text.startswith(position.series):
-            return Sentence(f"{capitalised(text)}.", ((drive.anchor(position.plan), "steps"),))
-    return Sentence(f"{capitalised(text)}.", ((f"steps-{drive.slug}", "steps"),))
+    named = (
+        drive.anchor(position.plan)
+        for position in drive.planned
+        if position.series and text.startswith(position.series)
+    )
+    evidence = ((next(named, f"steps-{drive.slug}"), "steps"),)
+    return Sentence(f"{capitalised(text)}.", evidence, REMARK if numbers.UNDECIDED in text else 0.0)
 
 
 def _link(drive: SuiteResult, position: Position) -> tuple[str, str]:
     return drive.anchor(position.plan), drive.name_of(position.plan)
 
 
-def _amount(drive: SuiteResult, measured: Sequence[Measured]) -> Iterator[tuple[str, str, str]]:
-    ios = sum(figures.ios for _, figures in measured)
-    name = f"{capitalised(drive.plan.judged)}s measured"
-    yield name, f"{ios:,}", f"in {counted(len(measured), 'step')}"
-
-
-def _ends(measured: Sequence[Measured]) -> tuple[Measured, Measured]:
+def ends(measured: Sequence[Measured]) -> tuple[Measured, Measured]:
     """Return the steps with the lowest and the highest rate of writes."""
     least = min(measured, key=lambda pair: pair[1].pressure_Bps)
     return least, max(measured, key=lambda pair: pair[1].pressure_Bps)
 
 
-def _judged(first: StepFigures, last: StepFigures) -> Iterator[Statistic]:
+def judged(first: StepFigures, last: StepFigures) -> Iterator[Statistic]:
     """Yield the mean, and the highest quantile that both steps support."""
     yield STATISTICS[0]
     for statistic in reversed(STATISTICS[1:]):
@@ -134,5 +148,6 @@ def _changed(change: Ratio) -> str:
     return "grew" if change.value > 1 else "fell to"
 
 
-def _load(figures: StepFigures) -> str:
+def load_text(figures: StepFigures) -> str:
+    """Return under which writes a step read."""
     return f"at {bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "without writes"

@@ -11,7 +11,7 @@ is checked in each direction, and counts and rates are summed over all direction
 A quantile that its sample cannot support is not compared: its true value may lie on either side of the threshold.
 Its ``Violation`` is marked ``unknown``. The command reports it as an error and says how much longer to run.
 
-``cli`` decides the exit status.
+``cli`` decides the exit status. Conditions on the tables of reviews and comparisons are in ``report.conditions``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from iogauge.text.option import option
 
 Measure = Literal["duration", "bandwidth", "number"]
 
-_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -101,7 +101,7 @@ class Condition:
         """Raise IogaugeError if no job of ``jobs`` can meet the condition: a misspelling, reported before the run."""
         named = [job for job in jobs.jobs if self.job in (None, job.name)]
         if not named:
-            _fail(
+            refuse(
                 self.text, f"there is no job {self.job!r}", near=self.job, of={job.name for job in jobs.jobs}
             )
         if not any(map(self._concerns, named)):
@@ -119,7 +119,7 @@ class Condition:
         named = [row for row in rows(record) if self.job in (None, row.name)]
         if not named:
             names = {row.name for row in rows(record)}
-            _fail(self.text, f"the run has no row {self.job!r}", near=self.job, of=names)
+            refuse(self.text, f"the run has no row {self.job!r}", near=self.job, of=names)
         concerned = [row for row in named if any(map(self._concerns, row.jobs))]
         return [violation for row in concerned for violation in self._check_row(row)]
 
@@ -169,7 +169,7 @@ class Condition:
             yield from self._judge(row, direction, float(histogram.quantile(self.q)))
 
     def _judge(self, row: Row, direction: Direction | None, measured: float) -> Iterable[Violation]:
-        if _OPERATORS[self.op](measured, self.threshold):
+        if OPERATORS[self.op](measured, self.threshold):
             message = (
                 f"{_scope_text(row, direction)} {self._name()} is {self._written(measured)} ({self.text})"
             )
@@ -200,12 +200,14 @@ def parse(text: str) -> Condition:
     if rest.startswith("job="):
         job, colon, rest = (part.strip() for part in rest.removeprefix("job=").rpartition(":"))
         if not colon or not job:
-            _fail(text, "a colon must follow job=NAME", hint="write 'job=NAME: p99 > 1ms'")
+            refuse(text, "a colon must follow job=NAME", hint="write 'job=NAME: p99 > 1ms'")
     shape = _SHAPE.fullmatch(rest)
     if not shape:
-        _fail(text, "not a figure, a comparison and a value", hint=_EXAMPLE)
-    *scopes, figure = _parts(shape["metric"].strip())
-    q = _quantile(text, figure)
+        refuse(text, "not a figure, a comparison and a value", hint=_EXAMPLE)
+    if "[" in shape["metric"]:
+        refuse(text, "a run has neither suites nor positions", hint=_EXAMPLE)
+    *scopes, figure = parts_of(shape["metric"].strip())
+    q = quantile_of(text, figure)
     measure: Measure = "duration"
     if figure == "bw":
         measure = "bandwidth"
@@ -213,24 +215,24 @@ def parse(text: str) -> Condition:
         measure = "number"
     elif q is None and figure not in _MOMENTS:
         known = {"p50", "p99", "p99.9", "iops", "bw", *_MOMENTS, *_COUNTS}
-        _fail(text, f"{figure!r} is not a figure of a run", near=figure, of=known)
+        refuse(text, f"{figure!r} is not a figure of a run", near=figure, of=known)
     direction, kind = _scopes(text, scopes)
     if kind and measure != "duration":
-        _fail(
+        refuse(
             text, f"{figure} is not a figure of {kind.value}", hint=f"write {figure!r} without {kind.value!r}"
         )
     if kind is Kind.LOOP_GAP and direction:
-        _fail(text, "the loop gap belongs to no direction", hint=f"leave out {direction.value!r}")
-    threshold = _threshold(text, shape["value"].strip(), measure)
+        refuse(text, "the loop gap belongs to no direction", hint=f"leave out {direction.value!r}")
+    threshold = threshold_of(text, shape["value"].strip(), measure)
     return Condition(
         text.strip(), figure, shape["op"], threshold, measure, job, direction, kind or Kind.LAT, q
     )
 
 
-def _parts(metric: str) -> list[str]:
+def parts_of(metric: str) -> list[str]:
     """Return the parts of a metric between its dots; the dot inside ``p99.9`` does not count.
 
-    >>> _parts("read.lat.p99.9")
+    >>> parts_of("read.lat.p99.9")
     ['read', 'lat', 'p99.9']
     """
     parts = metric.split(".")
@@ -239,13 +241,14 @@ def _parts(metric: str) -> list[str]:
     return parts
 
 
-def _quantile(text: str, figure: str) -> float | None:
+def quantile_of(text: str, figure: str) -> float | None:
+    """Return the quantile of a figure such as ``p99.9``; None: it is another figure. ``text`` is the condition."""
     match = _QUANTILE.fullmatch(figure)
     if not match:
         return None
     q = float(Decimal(match[1]) / 100)
     if not 0 < q < 1:
-        _fail(text, f"{figure} is not a quantile between 0 and 100", hint="use 'min' or 'max' for the ends")
+        refuse(text, f"{figure} is not a quantile between 0 and 100", hint="use 'min' or 'max' for the ends")
     return q
 
 
@@ -259,7 +262,7 @@ def _scopes(text: str, scopes: list[str]) -> tuple[Direction | None, Kind | None
             kind = Kind(word)
         else:
             known = {str(name) for name in (*Direction, *Kind)}
-            _fail(
+            refuse(
                 text,
                 f"{word!r} is not a direction or a latency, or stands in the wrong place",
                 near=word,
@@ -268,24 +271,26 @@ def _scopes(text: str, scopes: list[str]) -> tuple[Direction | None, Kind | None
     return direction, kind
 
 
-def _threshold(text: str, value: str, measure: Measure) -> float:
+def threshold_of(text: str, value: str, measure: Measure) -> float:
+    """Return a value with its unit, in ns, B/s or as a plain number. Raises UsageError if it is none."""
     match = _VALUE.fullmatch(value)
     if not match:
-        _fail(text, f"{value!r} is not a value", hint=_EXAMPLE)
+        refuse(text, f"{value!r} is not a value", hint=_EXAMPLE)
     number, unit = match[1], match[2]
     units = _UNITS[measure]
     if unit not in units:
         if not unit:
-            _fail(text, f"{value!r} lacks its unit", hint=f"use one of {', '.join(units)}")
+            refuse(text, f"{value!r} lacks its unit", hint=f"use one of {', '.join(units)}")
         near = next((name for name in units if name.lower() == unit.lower()), None)
         hint = f"did you mean {number}{near}?" if near else f"use one of {', '.join(filter(None, units))}"
-        _fail(text, f"{unit!r} is not a unit of this figure", hint=hint)
+        refuse(text, f"{unit!r} is not a unit of this figure", hint=hint)
     return float(Decimal(number) * units[unit])
 
 
-def _fail(
+def refuse(
     text: str, reason: str, *, hint: str | None = None, near: str | None = None, of: Iterable[str] = ()
 ) -> NoReturn:
+    """Raise UsageError about a condition, with a hint: ``hint``, or the name of ``of`` that is nearest to ``near``."""
     known = sorted(of)
     close = difflib.get_close_matches(near or "", known, n=1)
     if hint is None:

@@ -4,8 +4,8 @@ Every key that a job has in fio 3.33 is present with fio's meaning and unit: bw 
 intervals in KiB/s and IOPS. As in fio, ``slat_percentiles``, ``clat_percentiles`` and ``lat_percentiles`` decide which
 of ``slat_ns``, ``clat_ns`` and ``lat_ns`` have percentiles and bins. iogauge adds ``response_ns``, ``queued_ns`` and
 ``lateness_ns`` to every direction and ``loop_gap_ns`` to the job, always with percentiles. The object ``iogauge`` at
-the top holds what fio's schema lacks: seed, warnings, requests in flight, ceiling, clock, and the sample that each
-quantile needs.
+the top holds what fio's schema lacks: seed, warnings, requests in flight, ceiling, clock, the settings of the machine,
+interrupts, and the sample that each quantile needs.
 
 Deliberate differences from fio:
 
@@ -29,10 +29,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from iogauge.report.run import fio_buckets
+from iogauge.report.run import fio_buckets, latency_split
 from iogauge.report.run.interval_stats import IntervalStats, Spread
 from iogauge.report.run.rows import DATA, MIXED, Row, Stream, fraction, left_out, rows, supported
-from iogauge.schema import DeviceStat, Direction, Job, JobFile, Kind, RunRecord
+from iogauge.schema import Audit, DeviceStat, Direction, Job, JobFile, Kind, RunRecord
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.workload.clones import clones
 
@@ -265,10 +265,20 @@ def _additions(record: RunRecord, every: list[Row]) -> Json:
         "ceiling": record.ceiling and record.ceiling.model_dump(mode="json"),
         "targets": [facts.model_dump(mode="json") for facts in record.targets],
         "drives": [drive.model_dump(mode="json") for drive in record.result.drives],
+        "drive_samples": [samples.model_dump(mode="json") for samples in record.drive_samples],
         "in_flight": [request.model_dump(mode="json") for request in record.result.in_flight],
         "warnings": [warning.model_dump(mode="json") for warning in record.warnings],
+        "audits": [_audit(audit) for audit in record.audits],
+        "interrupts": [drive.model_dump(mode="json") for drive in record.interrupts],
+        **latency_split.as_json(record),
         "unsupported_percentiles": [percentile for row in every for percentile in _unsupported(row)],
     }
+
+
+def _audit(audit: Audit) -> Json:
+    """Return the value and the verdict of every setting; docs/audit.md has the rest of it."""
+    settings = {fact.id: {"value": fact.value, "verdict": fact.verdict} for fact in audit.facts}
+    return {**audit.model_dump(mode="json", exclude={"facts"}), "settings": settings}
 
 
 def _unsupported(row: Row) -> list[Json]:

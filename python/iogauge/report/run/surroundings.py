@@ -1,4 +1,4 @@
-"""The lines below a run's rows: the device's own counters, the generator's limits, requests that never came back.
+"""The lines below a run's rows: the device's counters and interrupts, the generator's limits, requests never come back.
 
 The block device's ``stat`` splits a mean latency: into the time of block layer and device, and the rest, which system
 calls and the wake-up add. Its counters are read before and after a run, and include ramps. Warnings are rendered by
@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iogauge.report.run.rows import rows
+from iogauge.report.run import drive_samples, latency_split
+from iogauge.results import served
 from iogauge.schema import (
     DeviceStat,
     Direction,
     DriveResult,
     InFlight,
+    LatencySplit,
     LedgerEntry,
     ModelFacts,
     Notice,
@@ -24,18 +26,27 @@ from iogauge.schema import (
     TargetFacts,
     TargetState,
 )
-from iogauge.stats.histogram import Histogram
 from iogauge.text import numbers
 from iogauge.text.grid import labelled
-
-_SAME = 0.05
-"""Counts of I/Os that differ by less than this share are taken as the same I/Os."""
 
 
 def lines(record: RunRecord) -> list[str]:
     """Return the lines below the rows."""
     devices = [line for stat in record.device_stats for line in _device(record, stat)]
-    return [*devices, *_generator(record), *_ending(record)]
+    sampled = [
+        line
+        for samples in record.drive_samples
+        if (what := drive_samples.text(samples))
+        for line in labelled(samples.device, what, indent="", width=11)
+    ]
+    return [
+        *devices,
+        *latency_split.lines(record),
+        *sampled,
+        *_interrupts(record),
+        *_generator(record),
+        *_ending(record),
+    ]
 
 
 def warnings(notices: tuple[Notice, ...]) -> str:
@@ -66,16 +77,24 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
     ):
         if not ios:
             continue
-        mean_ns = spent_ns / ios
-        text = f"{direction.value}: {ios:,} I/Os, mean {numbers.duration(mean_ns)} in block layer and device{ramp}"
-        lat = _lat_on(record, stat.device, direction)
-        # Flushes are not the syncs that caused them: one fsync may send several, or none.
-        if lat.count and direction is not Direction.SYNC:
-            text += _share(ios, mean_ns, lat)
+        split = _split(record, stat.device, direction)
+        mean = f"mean {numbers.duration(spent_ns / ios)} in block layer and device{ramp}"
+        text = f"{direction.value}: {ios:,} I/Os, {latency_split.split_text(split) if split else mean}"
         lines += labelled(stat.device if not lines else "", text, indent="", width=11)
     busy = stat.busy_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
     if lines:
         lines += labelled("", f"busy {numbers.percent(min(busy, 1.0))} of the time", indent="", width=11)
+    return lines
+
+
+def _interrupts(record: RunRecord) -> list[str]:
+    """Return the lines on which CPUs served the drives' interrupts."""
+    lines: list[str] = []
+    ran = {cpu for worker in record.result.workers for cpu in worker.cpus}
+    for drive in record.interrupts:
+        name = f"{drive.device}: " if len(record.interrupts) > 1 else ""
+        for text in (served.sentence(drive, ran), *served.remarks(drive)):
+            lines += labelled("interrupts" if not lines else "", name + text, indent="", width=11)
     return lines
 
 
@@ -84,25 +103,9 @@ def has_ramp(record: RunRecord) -> bool:
     return any(job.ramp_time_ns for job in record.jobs.jobs)
 
 
-def _share(ios: int, mean_ns: float, lat: Histogram) -> str:
-    """Return the device's share of the mean lat, if the device counted the run's own I/Os and no others.
-
-    I/Os that were split, merged or mixed with those of other programs make the two incomparable.
-    """
-    if abs(ios / lat.count - 1) > _SAME:
-        return f"; not comparable with the run's own {lat.count:,} I/Os"
-    return f", {numbers.percent(mean_ns / lat.mean)} of the mean lat {numbers.duration(lat.mean)}"
-
-
-def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:
-    """Return the merged lat of all rows that used this device alone; empty if none did."""
-    device_of = {facts.path: facts.device for facts in record.targets}
-    parts = []
-    for row in rows(record):
-        used = {device_of.get(file.path) for plan in row.plans for file in plan.files}
-        if used == {device}:
-            parts.append(row.lat(direction))
-    return Histogram.merge(parts)
+def _split(record: RunRecord, device: str, direction: Direction) -> LatencySplit | None:
+    wanted = (device, direction)
+    return next((split for split in record.latency_splits if (split.device, split.direction) == wanted), None)
 
 
 def _generator(record: RunRecord) -> list[str]:
@@ -163,13 +166,17 @@ def state_text(state: TargetState | None, target: TargetFacts) -> str:
     )
     random = f", {numbers.size(state.random_bytes)} of it at random," if state.random_bytes else ""
     since = (
-        f"since its purge on {state.purged_at[:10]}"
+        f"since its purge{_way(state)} on {state.purged_at[:10]}"
         if state.purged_at
         else f"since {state.known_since[:10]}; earlier writes are unknown"
     )
     least = "at least " if state.written_bytes else ""
     last = f"; last {_writes(state.last)}" if state.last else ""
     return f"iogauge wrote {least}{written}{random} {since}{last}"
+
+
+def _way(state: TargetState) -> str:
+    return "" if state.purged_by == "discard" else f" by {state.purged_by}"
 
 
 def _writes(entry: LedgerEntry) -> str:

@@ -60,9 +60,16 @@ def _row(row: Row, stats: IntervalStats) -> list[str]:
 
 
 def _heading(row: Row) -> list[str]:
+    lines = labelled("", title(row), indent="", width=0)
+    return [*lines, "-" * max(map(len, lines))]
+
+
+def title(row: Row) -> str:
+    """Return what a row's workers did: pattern, block sizes, engine, depth, workers and time."""
     job = row.job
-    # The null engine has no page cache, and no machine model has one.
-    cached = job.ioengine is not EngineKind.NULL and row.record.result.clock.source != "virtual"
+    # Neither the null engine nor NVMe commands know a page cache, and no machine model has one.
+    uncached = (EngineKind.NULL, EngineKind.IO_URING_CMD)
+    cached = job.ioengine not in uncached and row.record.result.clock.source != "virtual"
     parts = [
         job.rw.value,
         _blocks(job),
@@ -74,8 +81,7 @@ def _heading(row: Row) -> list[str]:
     ]
     if len(row.record.plan.stages) > 1:
         parts.append(f"stage {row.result.stage + 1}")
-    title = labelled("", f"{row.name}: {', '.join(parts)}", indent="", width=0)
-    return [*title, "-" * max(map(len, title))]
+    return f"{row.name}: {', '.join(parts)}"
 
 
 def _blocks(job: Job) -> str:
@@ -271,7 +277,7 @@ def _cost(row: Row) -> list[str]:
 
 def _kernel_threads(row: Row) -> bool:
     """Return whether threads of the kernel did part of the work: polled the ring, or blocked in place of the worker."""
-    rings = [plan for plan in row.plans if plan.engine.kind is EngineKind.IO_URING]
+    rings = [plan for plan in row.plans if plan.engine.kind.has_ring]
     return any(plan.handed_over or plan.engine.sqthread_poll for plan in rings)
 
 

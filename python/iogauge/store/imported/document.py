@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.errors import IogaugeError
+from iogauge.text.encodings import decoded
 
 LARGEST_BYTES = 256 << 20
 """No result of either tool is larger."""
 LARGEST = 2**63 - 1
-_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-"""Byte order marks: PowerShell writes UTF-16 by default."""
 
 
 def damaged(source: str, reason: str) -> IogaugeError:
@@ -36,10 +35,7 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise IogaugeError(f"{path}: {reason}", hint="check the path") from None
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, errors="replace")
-    return data.decode("utf-8", errors="replace")
+    return decoded(data)
 
 
 def number(value: Any, *, source: str, what: str) -> float:

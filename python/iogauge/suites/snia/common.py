@@ -317,4 +317,9 @@ def state_notes(request: SuiteRequest) -> Iterator[str]:
             "A file is purged by returning its blocks to the file system; the drive below keeps its contents."
         )
     else:
-        yield "The drive is purged by a discard of all of it; the specification also allows a format or a sanitize."
+        way = {
+            "discard": "a discard of all of it; the specification also allows a format or a sanitize",
+            "format": "its own Format NVM command",
+            "sanitize": "its own Sanitize command",
+        }
+        yield f"The drive is purged by {way[request.purge_by]}."

@@ -51,19 +51,27 @@ def open_files(host: Host = HOST, *, answered: Collection[str] = ()) -> Iterator
             yield OpenFile(process, path, status)
 
 
-def processes_with_open(numbers: Collection[str], host: Host = HOST, *, write: bool = False) -> list[str]:
+def processes_with_open(
+    numbers: Collection[str], host: Host = HOST, *, write: bool = False, characters: Collection[str] = ()
+) -> list[str]:
     """Return the other processes that have one of these block devices open, as ``name (pid 123)``.
 
-    Only processes that we may read are seen. ``write`` selects those that can write to the device.
+    ``characters`` are numbers of character devices that count, too. Only processes that we may read are seen. ``write``
+    selects those that can write to the device.
     """
     users = dict.fromkeys(
         file.process
         for file in open_files(host)
-        if stat.S_ISBLK(file.status.st_mode)
-        and number_of(file.status.st_rdev) in numbers
-        and (not write or file.is_writable)
+        if _is_one_of(file.status, numbers, characters) and (not write or file.is_writable)
     )
     return [program_name(process, host) for process in users]
+
+
+def _is_one_of(status: os.stat_result, blocks: Collection[str], characters: Collection[str]) -> bool:
+    number = number_of(status.st_rdev)
+    if stat.S_ISBLK(status.st_mode):
+        return number in blocks
+    return stat.S_ISCHR(status.st_mode) and number in characters
 
 
 def program_name(process: str, host: Host = HOST) -> str:

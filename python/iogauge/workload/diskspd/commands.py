@@ -250,6 +250,8 @@ def _obstacles(job: Job) -> Iterator[tuple[str, str]]:
     zones = job.random_distribution
     checks = (
         (Direction.TRIM in job.rw.directions, f"rw={job.rw.value}: DiskSpd has no trims", "use fio"),
+        (job.ioengine is EngineKind.IO_URING_CMD, "ioengine=io_uring_cmd: DiskSpd sends no NVMe commands",
+         "use ioengine=io_uring"),
         (job.ioengine is EngineKind.NULL, "ioengine=null: DiskSpd needs a target", "use a target and another engine"),
         (any(size.split or size.minimum_bytes != size.maximum_bytes for size in used) or len(set(used)) > 1,
          "has several block sizes", "use one bs, or use fio"),

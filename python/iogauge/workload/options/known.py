@@ -24,6 +24,7 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "bs_unaligned": "0",
         "buffer_compress_chunk": "512",
         "bwavgtime": "500",
+        "cmd_type": "nvme",
         "create_on_open": "0",
         "create_only": "0",
         "create_serialize": "1",
@@ -111,7 +112,7 @@ HINTS: Final[Mapping[str, str]] = {
 ENGINES: Final = _words(
     """
     cpuio dev-dax dfs dircreate dirdelete dirstat e4defrag exec external falloc filecreate filedelete filestat
-    ftruncate gfapi gfapi_async http ime_aio ime_psync ime_psyncv io_uring_cmd libblkio libcufile libhdfs libhipfile
+    ftruncate gfapi gfapi_async http ime_aio ime_psync ime_psyncv libblkio libcufile libhdfs libhipfile
     libiscsi libpmem libzbc mmap mtd nbd net netsplice nfs page_fault posixaio pvsync rados rbd rdma sg solarisaio
     splice vsync windowsaio xnvme
     """
@@ -122,7 +123,6 @@ ENGINE_HINTS: Final[Mapping[str, str]] = {
     "vsync": "use pvsync2",
     "pvsync": "use pvsync2",
     "posixaio": "use io_uring or libaio",
-    "io_uring_cmd": "use io_uring on the block device",
     "mmap": "use psync with direct=0",
 }
 

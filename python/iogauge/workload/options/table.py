@@ -182,6 +182,8 @@ _TIME = (
     ),
 )
 
+RINGS = tuple(engine for engine in EngineKind if engine.has_ring)
+
 _DEPTH = (
     entry(
         "ioengine",
@@ -192,7 +194,8 @@ _DEPTH = (
             | {"sync": EngineKind.PSYNC}
         ),
         "psync",
-        "How I/Os reach the target. `sync` is psync; fio's own sync also seeks before an I/O at another offset.",
+        "How I/Os reach the target. `sync` is psync; fio's own sync also seeks before an I/O at another offset. "
+        "`io_uring_cmd` sends NVMe commands past the block layer, to `/dev/ng0n1` or, unlike fio, `/dev/nvme0n1`.",
         always=True,
     ),
     entry("iodepth", Category.DEPTH, count(1, DEEPEST), "1", "Most I/Os in flight."),
@@ -231,20 +234,18 @@ _DEPTH = (
         FLAG,
         "0",
         "Poll for completions. Linux 5.19 and newer do not poll with pvsync2.",
-        EngineKind.IO_URING,
+        *RINGS,
         EngineKind.PVSYNC2,
     ),
-    engine_option("fixedbufs", FLAG, "0", "Register the buffers with the kernel once.", EngineKind.IO_URING),
-    engine_option(
-        "registerfiles", FLAG, "0", "Register the files with the kernel once.", EngineKind.IO_URING
-    ),
-    engine_option("sqthread_poll", FLAG, "0", "Submit by a kernel thread (SQPOLL).", EngineKind.IO_URING),
+    engine_option("fixedbufs", FLAG, "0", "Register the buffers with the kernel once.", *RINGS),
+    engine_option("registerfiles", FLAG, "0", "Register the files with the kernel once.", *RINGS),
+    engine_option("sqthread_poll", FLAG, "0", "Submit by a kernel thread (SQPOLL).", *RINGS),
     engine_option(
         "sqthread_poll_cpu",
         count(0, CPUS - 1),
         "any",
         "CPU of the kernel thread. Needs sqthread_poll.",
-        EngineKind.IO_URING,
+        *RINGS,
     ),
 )
 

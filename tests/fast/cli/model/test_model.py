@@ -103,7 +103,7 @@ def test_a_new_model_runs_as_its_head_says(capsys: pytest.CaptureFixture[str]) -
     head = [line[2:].strip() for line in Path("mine.toml").read_text().splitlines() if line.startswith("#")]
     (run,) = (line for line in head if line.startswith("iogauge run "))
     arguments = run.replace("--runtime=10", "--runtime=10ms").split()[1:]
-    assert main(arguments) == 0
+    assert main([*arguments, "-v"]) == 0
     assert "modelled   mine (version 1) behind anandtech-linux (version 1)" in capsys.readouterr().out
 
 

@@ -72,7 +72,7 @@ def run(*arguments: str) -> int:
 def test_a_table_on_stdout_and_the_rest_on_stderr(runner: Runner, capsys) -> None:
     caution = Notice(code="page_cache", message="reads went through the page cache", hint="set direct=1")
     runner.record_fields = {"warnings": (caution,)}
-    assert run(*JOB) == status.OK
+    assert run(*JOB, "-v") == status.OK
     out, err = capsys.readouterr()
     assert out.startswith("reader: randread, 4 KiB, null, iodepth 1, 1 worker, 3.000 s measured\n")
     assert "IOPS over 3 intervals" in out
@@ -212,13 +212,13 @@ def test_an_interrupted_run_is_reported(runner: Runner, capsys) -> None:
     runner.record_fields = {"stopped_by": "interrupt"}
     assert run(*JOB) == status.INTERRUPTED
     out, err = capsys.readouterr()
-    assert "stopped    by interrupt" in out
+    assert "stopped by interrupt" in out
     assert err.endswith("interrupted: the results up to then are reported\n")
 
 
 def test_a_run_that_failed_keeps_its_results(runner: Runner, capsys) -> None:
     runner.record_fields = {"stopped_by": "error", "error": "reader: read at 0 of /dev/sdx: EIO"}
-    assert run(*JOB) == status.ERROR
+    assert run(*JOB, "-v") == status.ERROR
     out, err = capsys.readouterr()
     assert "2,000 I/Os" in out
     assert "error: reader: read at 0 of /dev/sdx: EIO\nhint: the results up to then are reported above" in err

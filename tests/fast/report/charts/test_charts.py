@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import struct
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from iogauge.errors import IogaugeError
 from iogauge.report.charts.data import STATISTICS, Table, pressure_table, time_table
 from iogauge.report.charts.drawing import VEGA_LITE
 from iogauge.report.charts.over_time import time_chart
-from iogauge.report.charts.pressure import pressure_chart
+from iogauge.report.charts.pressure import pressure_chart, staircase_chart
 from iogauge.report.charts.specification import ONLY, Chart, log_axis
 from iogauge.report.export import claim_charts, write_charts
 from iogauge.results.review import load
 from iogauge.results.suite_result import SuiteResult
+from iogauge.results.warnings import warnings
 from iogauge.store.outputs import Claims
 from tests import reviews
 from tests.reviews import Drive
@@ -85,6 +87,50 @@ def test_steps_follow_each_other_on_one_clock_and_silence_is_zero(flash: SuiteRe
     assert all(row["p50_us"] <= row["p99_us"] <= row["max_us"] for row in shown[0::3])
 
 
+@pytest.fixture(scope="module")
+def heated(tmp_path_factory: pytest.TempPathFactory) -> SuiteResult:
+    path = tmp_path_factory.mktemp("heated") / "review"
+    drive = Drive(seconds=6, reads_a_second=400, throttled_from=4, sampled=True)
+    reviews.save(path, drive, pressures_MBps=(0, 700))
+    return load([path])[0]
+
+
+def marks(spec: dict[str, Any]) -> list[str]:
+    """Return the marks of every panel, from the top."""
+    return [",".join(layer["mark"]["type"] for layer in panel["layer"]) for panel in spec["vconcat"]]
+
+
+def test_where_the_drive_throttled_is_shaded_and_its_temperature_drawn(heated: SuiteResult) -> None:
+    shown = time_table(heated).records()
+    assert [row["heat"] for row in shown] == [None, None, "hot", "hot", "throttled", "throttled"] * 2
+    assert [row["spell"] for row in shown] == [None, None, 1, 1, 2, 2, None, None, 3, 3, 4, 4]
+    assert [row["temperature_C"] for row in shown] == [61, 62, 86, 86, 88, 88] * 2
+    chart = time_chart(heated, name="heated")
+    spec = chart.spec(ONLY)
+    assert [panel.startswith("rect,") for panel in marks(spec)] == [True] * 4
+    assert marks(spec)[0].startswith("rect,text,text,"), "the spells have names"
+    assert "Amber: the drive throttled or was hot." in json.dumps(spec, ensure_ascii=False)
+    picture = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    assert all(f">{word}<" in picture for word in ("throttled", "hot", "Drive, °C"))
+
+
+def test_a_drive_that_was_not_sampled_has_no_temperature(flash: SuiteResult) -> None:
+    assert "temperature_C" not in time_table(flash).columns
+    spec = time_chart(flash, name="cool").spec(ONLY)
+    assert len(spec["vconcat"]) == 3
+    assert "Amber" not in json.dumps(spec)
+
+
+def test_the_report_says_for_how_long_the_drive_throttled(heated: SuiteResult) -> None:
+    (group,) = warnings([heated])
+    ((message, steps),) = group.messages
+    assert message.startswith(
+        "nvme0n1: the drive throttled for 2 s of 5.99 s, and was hot for 2 s more, at up to 88 C"
+    )
+    assert "cool it" in group.remedy
+    assert "0 MB/s" in steps
+
+
 def test_csv_says_what_the_chart_draws(flash: SuiteResult) -> None:
     table = pressure_table([flash])
     read = list(csv.reader(io.StringIO(table.csv())))
@@ -104,11 +150,15 @@ def compiled(chart: Chart, statistic: str, scale: str) -> dict[str, Any]:
 
 
 def test_every_variant_compiles_with_both_axes(both: tuple[SuiteResult, ...], flash: SuiteResult) -> None:
-    for chart in (pressure_chart(both), pressure_chart([flash])):
+    sides = {"bottom", "left"}
+    for chart, orients in (
+        *((pressure_chart(drives), sides) for drives in (both, [flash])),
+        *((staircase_chart(drives), {*sides, "right"}) for drives in (both, [flash])),
+    ):
         assert set(chart.variants) == {(s.key, scale) for s in STATISTICS for scale in ("linear", "log")}
         for statistic, scale in chart.variants:
             axes = compiled(chart, statistic, scale)["axes"]
-            assert {axis["orient"] for axis in axes} == {"bottom", "left", "right"}
+            assert {axis["orient"] for axis in axes} == orients
 
 
 def test_the_latency_axis_is_logarithmic_where_figures_span_decades(
@@ -122,7 +172,7 @@ def test_an_axis_of_many_places_names_none_below_zero(tmp_path: Path) -> None:
     few = Drive(seconds=1, reads_a_second=40)
     for name, most in (("a", 800), ("b", 2000)):
         reviews.save(tmp_path / name, few, pressures_MBps=[most * part / 8 for part in range(9)])
-    chart = pressure_chart(load([tmp_path / "a", tmp_path / "b"]))
+    chart = staircase_chart(load([tmp_path / "a", tmp_path / "b"]))
     drawn = vl_convert.vegalite_to_svg(chart.variants["mean", "linear"], vl_version=VEGA_LITE)
     labels = {
         element.text for element in ElementTree.fromstring(drawn).iter() if element.tag.endswith("}text")

@@ -76,7 +76,7 @@ def test_the_page_and_the_markdown_show_what_was_concluded(path: Path) -> None:
     conclusions = Conclusions(("it is steady",), (TABLE,), (MATRIX,), (COURSE, UNSTEADY))
     report = Report.of([path], conclude=lambda _: conclusions)
     names = [chart.name for chart in report.charts]
-    assert names[2:4] == ["write-pressure-1-convergence", "write-pressure-1-matrix"]
+    assert names[3:5] == ["write-pressure-1-convergence", "write-pressure-1-matrix"]
     page = render.page(report)
     assert all(f'data-chart="{name}"' in page for name in names)
     assert "It is steady." in page

@@ -172,22 +172,6 @@ def test_empty_intervals_show_as_a_minimum_of_zero() -> None:
     assert "IOPS over 3 intervals of 1.000 s: min 0, mean 6,667, max 10,000" in table.render(run, stats)
 
 
-def test_a_device_used_by_others_too_is_not_compared() -> None:
-    run, stats = full_run()
-    elsewhere = run.model_copy(update={"targets": (builders.target(device="sdb"),)})
-    assert "of the mean lat" not in table.render(elsewhere, stats)
-
-
-def test_a_device_that_saw_other_ios_is_not_compared() -> None:
-    run, stats = full_run()
-    busy = run.device_stats[0].model_copy(update={"read_ios": 12_000})
-    shown = " ".join(table.render(run.model_copy(update={"device_stats": (busy,)}), stats).split())
-    assert (
-        "read: 12,000 I/Os, mean 33.37 us in block layer and device; not comparable with the run's own"
-        in shown
-    )
-
-
 def test_worker_errors_and_stuck_workers_are_named() -> None:
     run, stats = full_run()
     workers = (

@@ -4,6 +4,9 @@
   const page = JSON.parse(document.getElementById("charts").textContent);
   const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
   const NARROW = 560;
+  const MOST_ROWS = 500;
+  const PHONE = 240;
+  const PHONE_SIDE = 58;
   document.documentElement.classList.add("scripted");
 
   // Rows refer to a list of distinct texts, and omit the first values that equal those of the row before.
@@ -38,6 +41,25 @@
     else if (part.axis?.labelLimit) part.axis.labelLimit = 130;
     for (const child of Object.values(part))
       if (child && typeof child === "object" && child !== part.datasets) upright(child);
+  }
+
+  // Small charts stand in columns. Their axes keep their widths, less on a phone; the rest is theirs.
+  function sideBySide(fitted, width) {
+    const narrow = width < NARROW;
+    fitted.columns = narrow ? 2 : fitted.columns;
+    const column = Math.floor((width - 14 - fitted.spacing * (fitted.columns - 1)) / fitted.columns);
+    for (const panel of fitted.concat) {
+      let side = 0;
+      for (const { axis } of panel.layer.map((layer) => layer.encoding.y).filter((y) => y?.axis?.minExtent)) {
+        side = narrow ? PHONE_SIDE : axis.minExtent;
+        axis.minExtent = axis.maxExtent = side;
+        if (axis.labelLimit) axis.labelLimit = side - 4;
+      }
+      panel.width = column - side - 8;
+      if (narrow) panel.height = 42;
+      panel.title.limit = column - 12;
+      if (narrow) panel.title.fontSize = 11;
+    }
   }
 
   // Charts are drawn one after the other, when the reader scrolls near: a page of many charts opens at once.
@@ -77,14 +99,21 @@
       figure.querySelector("[data-subtitle]").textContent = fitted.title.subtitle;
       delete fitted.title;
       fitted.config.background = null;
+      // A picture and its table say more to a screen reader than hundreds of marks, one by one.
+      fitted.config.aria = false;
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
       if (width < NARROW) {
         fitted.config.legend.columns = 1;
         upright(fitted);
+        // On a phone the first screen has to hold it.
+        if (fitted.height && figure.classList.contains("hero")) fitted.height = PHONE;
+        if (figure.classList.contains("hero")) for (const panel of fitted.vconcat ?? []) panel.height = Math.round(0.45 * panel.height);
       }
       if (fitted.vconcat) {
         const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
         for (const panel of fitted.vconcat) panel.width = width - side - 20;
+      } else if (fitted.concat) {
+        sideBySide(fitted, width);
       } else {
         fitted.width = width;
         fitted.autosize = { type: "fit-x", contains: "padding" };
@@ -92,12 +121,18 @@
       const holder = document.createElement("div");
       let result = await vegaEmbed(holder, fitted, QUIET);
       // Labels can reach beyond panels of this width; how far is known only after drawing.
-      const over = Math.ceil(holder.querySelector("svg").getAttribute("width") - width);
-      if (fitted.vconcat && over > 0) {
-        for (const panel of fitted.vconcat) panel.width -= over;
+      const panels = fitted.vconcat ?? fitted.concat;
+      for (let tries = 0; panels && tries < 3; tries += 1) {
+        const over = Math.ceil(holder.querySelector("svg").getAttribute("width") - width);
+        if (over <= 0) break;
+        for (const panel of panels) panel.width -= Math.ceil(over / (fitted.columns ?? 1));
         result.finalize();
         result = await vegaEmbed(holder, fitted, QUIET);
       }
+      const drawing = holder.querySelector("svg");
+      for (const part of drawing.querySelectorAll("[role]")) part.removeAttribute("role");
+      drawing.setAttribute("role", "img");
+      drawing.setAttribute("aria-label", fitted.description);
       shown?.finalize();
       shown = result;
       plot.replaceChildren(holder);
@@ -108,7 +143,9 @@
     async function save(format) {
       const file = Object.keys(chart.choices).length > 1 && format !== "csv" ? `${name}-${choice()}` : name;
       if (format === "csv") return download(`${file}.csv`, new Blob([csv(chart)], { type: "text/csv" }));
-      const { view, finalize } = await vegaEmbed(document.createElement("div"), spec(), QUIET);
+      const captioned = spec();
+      captioned.title = { ...captioned.title, subtitle: [captioned.title.subtitle, chart.caption] };
+      const { view, finalize } = await vegaEmbed(document.createElement("div"), captioned, QUIET);
       if (format === "svg") {
         download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" }));
       } else {
@@ -117,6 +154,28 @@
       }
       finalize();
     }
+
+    // Many tables are long: each is made when it is unfolded, and ends where reading would.
+    const dataTable = figure.querySelector("[data-table]");
+    dataTable.addEventListener("toggle", () => {
+      const table = dataTable.querySelector("table");
+      if (!dataTable.open || table.rows.length) return;
+      const row = (parent, cells, tag) => {
+        const added = parent.appendChild(document.createElement("tr"));
+        for (const text of cells) {
+          const made = added.appendChild(document.createElement(tag));
+          made.textContent = text === null ? "" : typeof text === "number" ? text.toLocaleString("en") : text;
+          if (tag === "th") made.scope = "col";
+        }
+      };
+      row(table.createTHead(), chart.columns, "th");
+      const body = table.createTBody();
+      for (const values of chart.values.slice(0, MOST_ROWS)) row(body, values, "td");
+      if (chart.values.length > MOST_ROWS) {
+        table.createCaption().textContent =
+          `The first ${MOST_ROWS} of ${chart.values.length.toLocaleString("en")} rows; the CSV has all.`;
+      }
+    });
 
     figure.addEventListener("change", () => inTurn(draw));
     for (const button of figure.querySelectorAll("[data-save]")) {
@@ -161,7 +220,7 @@
 
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = [...document.querySelectorAll("details:not([open], [data-table])")];
     for (const details of closed) details.open = true;
   });
   addEventListener("afterprint", () => {

@@ -1,0 +1,85 @@
+"""Warnings in a line each: first those that change the answer, then in one line what is context.
+
+``machine.warnings`` has the full texts with their facts and remedies. Here each code has a few words, its rank, and the
+options of the command at hand that remedy it. A code without words is about iogauge's own work: totals are complete, so
+only the full texts have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from iogauge.cli.brief.screen import EVERYTHING
+from iogauge.schema import Code, Notice
+from iogauge.text import numbers
+from iogauge.text.grid import shortened
+
+Command = Literal["run", "review", "show"]
+MOST = 3
+"""The most warnings that have a line each."""
+
+
+class Words(NamedTuple):
+    """A warning in a few words, and the options that remedy it."""
+
+    text: str
+    """Empty: the warning's own text, which has figures that nothing else on the screen has."""
+    run: str = ""
+    review: str = ""
+
+
+CHANGES: dict[Code, Words] = {
+    Code.IN_FLIGHT: Words("requests had not come back at the end; figures lack them"),
+    Code.ERRORS: Words(""),
+    Code.PAGE_CACHE: Words("the page cache served it: latencies may be memory's", run="--direct=1"),
+    Code.UNWRITTEN: Words("reads of blocks never written are answered without the drive"),
+    Code.GENERATOR_LIMITED: Words("the load generator set the pace, not only the drive", run="--numjobs"),
+    Code.BUSY_TARGET: Words("another program uses the target"),
+    Code.THERMAL_THROTTLING: Words("the drive throttled for heat: figures depend on cooling"),
+    Code.WRITTEN_MEANWHILE: Words("the target was written between parts of this review"),
+    Code.UNSTEADY: Words("the rate did not stay at its level", run="--runtime", review="--pace full"),
+    Code.RATE_MISSED: Words("the requested rate was not reached", run="--iodepth, --rate_iops"),
+    Code.COMPRESSIBLE: Words("the data compress: some drives answer them faster", run="--refill_buffers=1"),
+    Code.STALLED: Words("threads stood still: some latencies may be theirs", run="--cpus_allowed"),
+    Code.ENGINE_FALLBACK: Words("the engine asked for is missing here; another was used", run="--ioengine"),
+    Code.NO_POLLING: Words("the target does not poll, though polling was asked for"),
+}
+"""Warnings that change the answer, the gravest first."""
+CONTEXT: dict[Code, Words] = {
+    Code.FEW_SAMPLES: Words("few samples beyond quantiles marked ~", run="--runtime", review="--runtime"),
+    Code.UNSUPPORTED: Words("few samples beyond quantiles marked ~", run="--runtime", review="--runtime"),
+    Code.VIRTUAL_MACHINE: Words("virtual machine"),
+    Code.NO_PIN: Words("workers not pinned", run="--cpus_allowed"),
+    Code.MIGRATION: Words("workers changed CPUs", run="--cpus_allowed"),
+    Code.CLOCK: Words("inexact clock"),
+    Code.LOG_DROPPED: Words("request log incomplete", run="--log-overflow=wait"),
+}
+"""Warnings that say where and how it was measured."""
+INTERNAL = frozenset({Code.INTERVALS_MERGED})
+"""Warnings that change no figure."""
+
+
+def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int) -> list[str]:
+    """Return at most ``MOST`` + 1 lines. ``command`` is the one that prints them; ``show`` can remedy nothing."""
+    messages = {notice.code: notice.message for notice in reversed(notices)}
+    grave = [
+        words if words.text else words._replace(text=messages[code])
+        for code, words in CHANGES.items()
+        if code in messages
+    ]
+    lines = [
+        shortened(f"warning: {words.text}{_remedy(words, command)}", columns)
+        for words in grave[: MOST if len(grave) <= MOST else MOST - 1]
+    ]
+    if len(grave) > MOST:
+        lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}: {EVERYTHING}")
+    context = dict.fromkeys(
+        f"{words.text}{_remedy(words, command)}" for code, words in CONTEXT.items() if code in messages
+    )
+    return lines + ([shortened(f"context: {'; '.join(context)}", columns)] if context else [])
+
+
+def _remedy(words: Words, command: Command) -> str:
+    options = {"run": words.run, "review": words.review, "show": ""}[command]
+    return f" ({options})" if options else ""

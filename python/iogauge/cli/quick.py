@@ -1,0 +1,69 @@
+"""``iogauge quick``: one minute on a drive or a file, and one table.
+
+Measure TARGET for a minute, reads first, and print one table of the eight rows that CrystalDiskMark and KDiskMark show:
+1 MiB in order (SEQ1M) and 4 KiB at random (RND4K), with eight, 32 or one in flight (Q), from one thread (T1). TARGET is
+a block device, a file or model:NAME. A file that does not exist is created, 1 GiB of random data.
+
+What TARGET holds is safe: without --destroy, a drive that holds data and a file of others are only read, and the table
+says what that leaves out.
+
+The rows are saved as a review of the suite 'quick': 'iogauge review --resume DIRECTORY' continues it, and 'iogauge
+compare' sets two of them side by side.
+
+    iogauge quick /dev/nvme0n1
+
+    iogauge quick model:p4800x --json
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from iogauge.cli.terminal import process, streams
+from iogauge.cli.terminal.shared_options import Destroy, NewDirectory, Runtime, Seed, Size
+
+
+def quick(
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A block device, a file or model:NAME.")],
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Leave out the rows that write, whatever TARGET is.")
+    ] = False,
+    size: Size = None,
+    runtime: Runtime = None,
+    seed: Seed = None,
+    output: NewDirectory = None,
+    destroy: Destroy = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Measure eight rows and print them."""
+    # Import what takes long before process.begin: until then an interrupt costs nothing.
+    import iogauge.execution
+    import iogauge.suites  # noqa: F401
+    from iogauge.cli.review import measure, show
+    from iogauge.library.quick import begin_quick
+    from iogauge.report.quick_text import quick_text
+
+    process.begin()
+    saved = begin_quick(
+        target,
+        read_only=read_only,
+        size=size,
+        runtime=runtime,
+        seed=seed,
+        output=output,
+        destroy=destroy or (),
+        command=("iogauge", *sys.argv[1:]),
+        say=streams.say,
+    )
+    failed = measure(saved, destroy=destroy or ())
+    show(
+        saved,
+        (),
+        failed,
+        as_json=as_json,
+        text=lambda review: quick_text(next(iter(review)), review.warnings),
+        has_warnings=True,
+    )

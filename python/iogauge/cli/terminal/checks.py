@@ -1,0 +1,81 @@
+"""The options for conditions on what was measured, and what follows from them: messages, files, and the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from iogauge.cli.terminal import status, streams
+
+if TYPE_CHECKING:
+    from iogauge.report.run.fail_if import Violation
+    from iogauge.store.outputs import Claims, Output
+
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option("--fail-if", metavar="CONDITION", help="Exit with status 3 if this holds; repeatable."),
+]
+Checks = Annotated[
+    list[Path] | None,
+    typer.Option("--checks", metavar="FILE", help="A TOML file with conditions; repeatable."),
+]
+CheckResults = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--check-results",
+        metavar="FILE",
+        help="Write the results of the conditions: JUnit's XML, or a Markdown table into a file .md; repeatable.",
+    ),
+]
+
+
+def names(fail_if: Sequence[str] | None, files: Sequence[Path] | None) -> dict[str, str]:
+    """Return the names of all conditions by their texts. Raises UsageError for a file that has none."""
+    from iogauge.library.conditions import named
+    from iogauge.report.conditions.checks_file import read_checks
+
+    return named(fail_if or (), [read_checks(file) for file in files or ()])
+
+
+def outputs(
+    files: Sequence[Path] | None, conditions: Mapping[str, str], claims: Callable[[], Claims]
+) -> list[Output]:
+    """Claim the files for results, before anything is measured. Raises UsageError without conditions."""
+    from iogauge.store.outputs import Existing
+
+    if not files:
+        return []
+    if not conditions:
+        raise status.UsageError("--check-results: there are no conditions", hint="add --fail-if or --checks")
+    claimed = claims()
+    return [claimed.file(file, existing=Existing.REPLACE) for file in files]
+
+
+def write(
+    files: Sequence[Output], conditions: Mapping[str, str], violations: Sequence[Violation], *, suite: str
+) -> None:
+    """Write the results of the conditions into each file, in the format of its suffix."""
+    from iogauge.report.conditions.results import junit, markdown, results_of
+
+    results = results_of(conditions, violations)
+    for file in files:
+        text = markdown(results) if file.path.suffix == ".md" else junit(results, suite=suite)
+        file.write(text.encode())
+
+
+def say(violation: Violation, *, where: str = "") -> None:
+    """Say that a condition holds, or that it cannot be judged."""
+    streams.say(f"{'error' if violation.unknown else 'failed'}: {where}{violation.message}")
+    if violation.hint:
+        streams.say(f"hint: {violation.hint}")
+
+
+def conclude(violations: Sequence[Violation], *, failed: bool = False) -> None:
+    """Raise typer.Exit unless all went well: a condition that holds comes before steps that failed."""
+    if any(not violation.unknown for violation in violations):
+        raise typer.Exit(status.VIOLATED)
+    if violations or failed:
+        raise typer.Exit(status.ERROR)

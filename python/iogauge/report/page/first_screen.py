@@ -1,0 +1,190 @@
+"""The first screen of a page: what was tested, the headline, four to six key figures, and the findings in their order.
+
+Findings are ranked by effect and sureness in one: by the end of a ratio's 95 % interval that is nearer to 1. Findings
+without a ratio follow in the order of their suites, and what could not be determined comes last. If drives are
+compared, what the comparison says comes before what is said of each drive.
+
+This module returns plain text and the anchors of links; the template escapes it and lays it out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+from iogauge.comparison.findings import statements
+from iogauge.comparison.wording import place_text
+from iogauge.report.charts.data import counts_requests
+from iogauge.report.names import full_names
+from iogauge.report.page.comparison import PairPart
+from iogauge.report.page.verdict import Sentence, ends, judged, load_text
+from iogauge.report.sections import Report
+from iogauge.results.figures import metric_text
+from iogauge.results.suite_result import SuiteResult
+from iogauge.stats.figure import Figure
+from iogauge.text import numbers
+from iogauge.text.cells import interval, latency
+from iogauge.text.numbers import capitalised
+
+MOST_FINDINGS = 7
+"""More findings than this are folded."""
+FEWEST_FIGURES, MOST_FIGURES = 4, 6
+_REMARK = re.compile(r" \((?:requested;|one run each)[^)]*\)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence of the findings, and what it is about."""
+
+    sentence: Sentence
+    suite: str
+    """The suite's title; empty if the page has only one suite."""
+    drive: str
+    """The drive's label; empty if the page has only one, or the sentence names it."""
+
+    @property
+    def text(self) -> str:
+        """The sentence after what it is about."""
+        about = ", ".join(filter(None, [self.suite, self.drive]))
+        return f"{about}: {self.sentence.text}" if about else self.sentence.text
+
+    @property
+    def headline(self) -> str:
+        """The text without remarks, which the findings below have."""
+        text = _REMARK.sub("", self.text)
+        return f"{text.partition('; ')[0].rstrip('.')}."
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One figure of the strip: its name, its value with unit, and its 95 % interval (empty: not known)."""
+
+    name: str
+    value: str
+    interval: str = ""
+
+
+def subject(report: Report) -> str:
+    """Return in a line what was tested: the full names of the drives, the suites, the pace and the date.
+
+    Suites are counted if there are more than three.
+    """
+    manifests = [drive.manifest for drive in report.reviews]
+    titles = [section.plan.title for section in report.sections]
+    return " · ".join(
+        [
+            ", ".join(full_names(report.drives)),
+            numbers.counted(len(titles), "suite") if len(titles) > 3 else ", ".join(titles),
+            f"{' and '.join(dict.fromkeys(manifest.pace for manifest in manifests))} pace",
+            ", ".join(dict.fromkeys(manifest.created_at[:10] for manifest in manifests)),
+        ]
+    )
+
+
+def ranked(report: Report) -> tuple[Finding, ...]:
+    """Return all findings of a report, the greatest and surest effect first."""
+    suites, drives = len(report.sections) > 1, len(report.tested) > 1
+    compared = [
+        [Finding(sentence, part.compared.title if suites else "", "") for sentence in part.sentences]
+        for pair in report.pairs
+        for part in pair.parts
+    ]
+    alone = [
+        [
+            Finding(sentence, section.plan.title if suites else "", part.drive.label if drives else "")
+            for sentence in part.verdict.sentences
+        ]
+        for section in report.sections
+        for part in section.parts
+    ]
+    published = [
+        [Finding(sentence, "", drive.name if drives else "") for sentence in drive.sentences]
+        for drive in report.published
+    ]
+    return (*_by_effect(compared), *_by_effect(published), *_by_effect(alone))
+
+
+def _by_effect(groups: Sequence[Sequence[Finding]]) -> list[Finding]:
+    # The first finding of every group comes before the second of any: a suite says the most important thing first.
+    in_turn = (finding for row in zip_longest(*groups) for finding in row if finding is not None)
+    return sorted(in_turn, key=lambda finding: finding.sentence.effect, reverse=True)
+
+
+def key_figures(report: Report) -> tuple[KeyFigure, ...]:
+    """Return the most important figures: of a comparison its ratios, else of each suite its own."""
+    if any(pair.parts for pair in report.pairs):
+        ratios = [list(_ratios(part, report)) for pair in report.pairs for part in pair.parts]
+        figures = _in_turn(ratios, most=FEWEST_FIGURES)
+        drives = report.sections[0].drives
+        own = [list(_figures(drive, drive.label)) for drive in drives]
+        # Each drive has as many figures of its own as the others.
+        rounds = math.ceil(max(FEWEST_FIGURES - len(figures), 0) / len(drives))
+        return (*figures, *_in_turn(own, most=rounds * len(drives)))[:MOST_FIGURES]
+    if len(report.sections) == 1:
+        return tuple(_figures(report.drives[0]))[:MOST_FIGURES]
+    groups = [list(_figures(section.drives[0], section.plan.title)) for section in report.sections]
+    return tuple(_in_turn(groups, most=min(max(FEWEST_FIGURES, len(groups)), MOST_FIGURES)))
+
+
+def _in_turn(groups: Sequence[Sequence[KeyFigure]], *, most: int) -> list[KeyFigure]:
+    return [figure for row in zip_longest(*groups) for figure in row if figure is not None][:most]
+
+
+def _ratios(part: PairPart, report: Report) -> Iterator[KeyFigure]:
+    """Yield the ratios that a comparison's findings are about."""
+    about = f"{part.compared.title}: " if len(report.sections) > 1 else ""
+    against = (
+        f"{part.compared.after.name} against {part.compared.before.name}, " if len(report.pairs) > 1 else ""
+    )
+    pairs = chain.from_iterable(statement.evidence[:1] for statement in statements(part.compared))
+    for pair in dict.fromkeys(pairs):
+        times = numbers.times(pair.ratio.value, pair.ratio.low, pair.ratio.high)
+        value, _, bounds = times.partition(" ")
+        name = f"{metric_text(pair.metric)}, {place_text(pair)}"
+        yield KeyFigure(
+            f"{against}{about}{name}" if about or against else capitalised(name), value, bounds[1:-1]
+        )
+
+
+def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
+    """Yield the key figures of one suite on one drive, the most important first. ``title`` begins their names."""
+    measured = [
+        (position, position.figures) for position in drive.positions if position.figures.mean is not None
+    ]
+    if not measured:
+        return
+    about = f"{title}: " if title else ""
+    if drive.along_pressure:
+        (_, least), (_, most) = ends(measured)
+        for statistic in judged(least, most):
+            for figures in (most,) if least is most else (most, least):
+                estimate = statistic.of(figures)
+                if estimate is not None:
+                    yield _latency(f"{about}{statistic.label} {load_text(figures)}", estimate)
+        yield _rate(f"{about}Most writes", most.pressure_figure)
+        return
+    # Rates of small requests and of large ones do not compare: those of the first position's kind are looked at.
+    in_requests = counts_requests([measured[0][1]])
+    alike = [pair for pair in measured if counts_requests([pair[1]]) == in_requests]
+    best, figures = max(alike, key=lambda pair: pair[1].iops if in_requests else pair[1].rate_Bps)
+    rate = figures.iops_figure if in_requests else figures.rate_figure
+    yield _rate(f"{about}{best.name}" if about else f"Most, {best.name}", rate)
+    for position in list(dict.fromkeys((measured[0][0], best, measured[-1][0])))[:2]:
+        for statistic in judged(position.figures, position.figures):
+            estimate = statistic.of(position.figures)
+            if estimate is not None:
+                yield _latency(f"{about}{statistic.label}, {position.name}", estimate)
+
+
+def _latency(name: str, estimate: Figure) -> KeyFigure:
+    return KeyFigure(name, latency(estimate.value), interval(estimate.low, estimate.high))
+
+
+def _rate(name: str, rate: Figure) -> KeyFigure:
+    unit, divisor = ("IOPS", 1.0) if rate.unit == "IOPS" else ("MB/s", 1e6)
+    bounds = [None if bound is None else numbers.figure(bound / divisor) for bound in (rate.low, rate.high)]
+    within = f"{bounds[0]}–{bounds[1]}" if None not in bounds else ""
+    return KeyFigure(name, f"{numbers.figure(rate.value / divisor)} {unit}", within)

@@ -1,0 +1,226 @@
+"""What the results of one target say about a profile: each criterion judged, and the answer that follows.
+
+The answer is yes if all criteria are met, no if any is surely missed, and otherwise not shown. Nothing here reads a
+file but through the results, and nothing is printed.
+
+A criterion is judged at one position of a suite. If it is ``along``, the verdict also says how far it holds: to the
+largest position up to which every measured one meets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from iogauge.catalog.profiles import Criterion, Profile
+from iogauge.results.figures import IOPS, MEAN, RATE, quantile_metric, unit_of
+from iogauge.results.position import Position
+from iogauge.results.published import drive_alone, published_rows, source_text
+from iogauge.results.suite_result import SuiteResult
+from iogauge.stats.figure import Figure
+from iogauge.stats.figures import StepFigures
+from iogauge.stats.limits import Outcome, Ruling, rule
+from iogauge.workload.numbers import SECOND
+
+Answer = Literal["yes", "no", "not shown"]
+
+LOWER = (0.5, 0.9)
+"""Lower quantiles that may decide where the criterion's own is not supported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """The same figure of another drive, for scale; it decides nothing."""
+
+    drive: str
+    figure: Figure
+    source: str
+    """The publication, or the review."""
+    published: bool = False
+    """Whether it is a publication's: a single value, without an interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """How far along its axis a criterion holds."""
+
+    holds: float | None
+    """The largest position up to which every measured one meets it; None: not even the first."""
+    ends: float | None
+    """The next measured position, where it is missed or not shown; None: it holds to the last one."""
+    missed: bool
+    """Whether it is surely missed there."""
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedCriterion:
+    """One criterion with what was measured."""
+
+    criterion: Criterion
+    ruling: Ruling
+    figure: Figure | None = None
+    """The measured figure; None if there is none."""
+    runtime_s: float = 0.0
+    """The planned length of its step; 0 if it was not measured."""
+    extent: Extent | None = None
+    references: tuple[Reference, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether it is met."""
+        return self.ruling.outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitness:
+    """The verdict on one target for one use."""
+
+    profile: Profile
+    target: str
+    """The target's name for people."""
+    path: str
+    """The target itself, as a command names it."""
+    review: str
+    """The review's directory."""
+    criteria: tuple[JudgedCriterion, ...]
+
+    @cached_property
+    def answer(self) -> Answer:
+        """Whether the target is good enough."""
+        outcomes = {judged.outcome for judged in self.criteria}
+        if Outcome.MISSED in outcomes:
+            return "no"
+        return "yes" if outcomes == {Outcome.MET} else "not shown"
+
+    def of(self, *outcomes: Outcome) -> tuple[JudgedCriterion, ...]:
+        """Return the criteria with one of these outcomes."""
+        return tuple(judged for judged in self.criteria if judged.outcome in outcomes)
+
+
+def fitness_of(results: Iterable[SuiteResult], profile: Profile) -> tuple[Fitness, ...]:
+    """Return the verdict on each target of each review; the targets are references for each other.
+
+    ``results`` are those of one or several reviews, as ``results.review.load`` returns them.
+    """
+    by_target: dict[tuple[str, str], list[SuiteResult]] = {}
+    for result in results:
+        # What several targets did at once says nothing of one alone.
+        if len(result.plan.targets) == 1 and not result.plan.prepares:
+            by_target.setdefault((str(result.path), result.plan.targets[0]), []).append(result)
+    return tuple(
+        Fitness(
+            profile=profile,
+            target=mine[0].label or path,
+            path=path,
+            review=review,
+            criteria=tuple(
+                _judged(criterion, mine, [other for other in by_target.values() if other is not mine])
+                for criterion in profile.criterion
+            ),
+        )
+        for (review, path), mine in by_target.items()
+    )
+
+
+def metric_of(criterion: Criterion) -> str:
+    """Return the metric of a criterion's quantity, as ``results.figures`` names it."""
+    if criterion.q is not None:
+        return quantile_metric(criterion.q)
+    return {"mean": MEAN, "iops": IOPS, "rate": RATE}[criterion.quantity]
+
+
+def _judged(
+    criterion: Criterion, mine: Sequence[SuiteResult], others: Sequence[Sequence[SuiteResult]]
+) -> JudgedCriterion:
+    positions = _series(criterion, mine)
+    position = next((place for place in positions if place.at == criterion.at), None)
+    measured = None if position is None else _ruled(criterion, position)
+    if position is None or measured is None:
+        return JudgedCriterion(
+            criterion=criterion,
+            ruling=Ruling(Outcome.NOT_MEASURED),
+            references=tuple(_reviewed(criterion, others)),
+        )
+    figure, ruling = measured
+    return JudgedCriterion(
+        criterion=criterion,
+        ruling=ruling,
+        figure=figure,
+        runtime_s=position.suite.runtime_ns / SECOND,
+        extent=_extent(criterion, positions) if criterion.along else None,
+        references=(*_reviewed(criterion, others), *_published(criterion, position)),
+    )
+
+
+def _series(criterion: Criterion, results: Iterable[SuiteResult]) -> list[Position]:
+    """Return the measured positions of a criterion's series, along the axis."""
+    return sorted(
+        (
+            position
+            for result in results
+            if result.plan.suite == criterion.suite
+            for position in result.positions
+            if position.series == criterion.series
+        ),
+        key=lambda position: position.at,
+    )
+
+
+def _ruled(criterion: Criterion, position: Position) -> tuple[Figure, Ruling] | None:
+    """Return the figure at a position and its ruling; None if nothing completed there."""
+    figures = position.figures
+    figure = _figure(criterion, figures)
+    if figure is None:
+        return None
+    q = criterion.q or 0.0
+    lower = [quantile for below in LOWER if below < q and (quantile := figures.quantile(below))]
+    return figure, rule(figure, criterion.limit, upper=criterion.upper, lower=lower)
+
+
+def _figure(criterion: Criterion, figures: StepFigures) -> Figure | None:
+    if criterion.q is not None:
+        return figures.quantile(criterion.q)
+    if criterion.quantity == "mean":
+        return figures.mean
+    return figures.iops_figure if criterion.quantity == "iops" else figures.rate_figure
+
+
+def _extent(criterion: Criterion, positions: Iterable[Position]) -> Extent | None:
+    holds: float | None = None
+    unit = ""
+    for position in positions:
+        unit = position.suite.axis.unit
+        measured = _ruled(criterion, position)
+        if measured is None or measured[1].outcome is not Outcome.MET:
+            missed = measured is not None and measured[1].outcome is Outcome.MISSED
+            return Extent(holds=holds, ends=position.at, missed=missed, unit=unit)
+        holds = position.at
+    return Extent(holds=holds, ends=None, missed=False, unit=unit)
+
+
+def _reviewed(criterion: Criterion, others: Iterable[Sequence[SuiteResult]]) -> Iterable[Reference]:
+    """Yield the same figure of the other targets."""
+    for results in others:
+        for position in _series(criterion, results):
+            if position.at == criterion.at and (figure := _figure(criterion, position.figures)):
+                yield Reference(drive=results[0].label, figure=figure, source=str(results[0].path))
+
+
+def _published(criterion: Criterion, position: Position) -> Iterable[Reference]:
+    """Yield the published figures of the same load, each drive once."""
+    metric = metric_of(criterion)
+    rows = {
+        drive_alone(row.drive): row
+        for row in published_rows(position.plan, position.suite)
+        if row.metric == metric
+    }
+    for drive, row in rows.items():
+        yield Reference(
+            drive=drive,
+            figure=Figure(row.value, unit=unit_of(metric)),
+            source=source_text(row.source),
+            published=True,
+        )

@@ -1,0 +1,158 @@
+"""What the commands print fits on a screen: at most 24 or 30 lines, none wider than the terminal, no number cut."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from tests import reviews
+
+NARROW, WIDE = 80, 200
+RUN_LINES, REVIEW_LINES = 24, 30
+TARGETS = ("p4800x", "ram", "optane-memory-32g")
+"""Models that need no preparation."""
+RUN = ("--no-ceiling", "--seed=1", "--time_based", "--runtime=100ms", "--filename=model:p4800x", "--bs=4k")
+LOADS = {
+    "one": (*RUN, "--name=x", "--rw=randrw"),
+    "scheduled": (*RUN, "--name=x", "--rw=randread", "--rate_iops=1000"),
+    "commits": (*RUN, "--name=x", "--rw=write", "--fsync=1", "--size=1m"),
+    "own percentiles": (*RUN, "--name=x", "--rw=randread", "--percentile_list=5:25:75:99:99.999"),
+    "many jobs": (
+        "--no-ceiling",
+        *(word for n in range(30) for word in (f"--name=job{n}", *RUN[1:], "--rw=randrw")),
+    ),
+}
+"""Each job of a model, in virtual time."""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reviews of models: by two suites, and of three targets; and two made-up drives, with repeats."""
+    place = tmp_path_factory.mktemp("reviews")
+    short = ("--runtime=2ms", "--seed=1")
+    for name, arguments in {
+        "suites": ("model:p4800x", "--suite=mixed", "--suite=commit-latency"),
+        "targets": (*(f"model:{target}" for target in TARGETS), "--suite=mixed", "--suite=commit-latency"),
+    }.items():
+        assert main(["review", *arguments, *short, f"--output={place / name}"]) == 0
+    fast = reviews.Drive(model="Fast", base_us=10, slope=0.05, limit_MBps=2000)
+    reviews.save(place / "flash", pressures_MBps=(0, 100, 300, 500), repeats=3)
+    reviews.save(place / "fast", fast, pressures_MBps=(0, 200, 300, 900), seed=2, repeats=3)
+    return place
+
+
+def screen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, *arguments: str
+) -> list[str]:
+    """Return the lines of a command on a terminal of this width: its results, then its warnings."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    capsys.readouterr()
+    assert main([*arguments]) == 0
+    out, err = capsys.readouterr()
+    warnings = [line for line in err.splitlines() if line.startswith(("warning: ", "context: ", "   hint: "))]
+    return [*out.splitlines(), *warnings]
+
+
+def head_of(lines: list[str]) -> list[str]:
+    """Return the head of the first table."""
+    return next(
+        re.split(r"  +", line.strip())
+        for line in lines
+        if re.search(r"( mean| figure)( |$)", line) and "  " in line
+    )
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_a_run(
+    load: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = screen(capsys, monkeypatch, columns, "run", *LOADS[load])
+    assert len(lines) <= RUN_LINES
+    assert max(map(len, lines)) <= columns
+    assert " a second" in " ".join(lines[:3])
+    assert "-v shows everything" in lines
+    assert ("... " in " ".join(lines)) == (load == "many jobs")
+
+
+def test_a_wide_terminal_has_more_columns_of_a_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow, wide = (
+        head_of(screen(capsys, monkeypatch, columns, "run", *LOADS["one"])) for columns in (NARROW, WIDE)
+    )
+    assert [head for head in wide if head in narrow] == narrow
+    assert len(wide) > len(narrow)
+    # The first columns to go are those that say least.
+    assert {"IOPS", "mean", "p99"} <= set(narrow)
+    assert {"stddev", "I/Os"} <= set(wide) - set(narrow)
+
+
+def test_verbose_is_the_whole_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = screen(capsys, monkeypatch, NARROW, "run", *LOADS["one"], "-v")
+    assert any(line.startswith("  worker ") for line in lines)
+    assert lines != screen(capsys, monkeypatch, NARROW, "run", *LOADS["one"])
+
+
+@pytest.mark.parametrize("name", ["suites", "targets", "flash"])
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_a_saved_review(
+    name: str,
+    columns: int,
+    saved: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = screen(capsys, monkeypatch, columns, "show", f"{saved}/{name}")
+    assert len(lines) <= REVIEW_LINES
+    assert max(map(len, lines)) <= columns
+    assert re.search(r", (\d+) of \1 steps, pace ", lines[0])
+    assert lines[1] != ""  # the finding
+    verbose = screen(capsys, monkeypatch, columns, "show", f"{saved}/{name}", "--verbose")
+    assert len(verbose) > len(lines)
+
+
+def test_a_review_ends_with_the_same_screen_and_what_to_do_next(
+    saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("suites", "targets"):
+        shown = screen(capsys, monkeypatch, NARROW, "show", f"{saved}/{name}")
+        made = screen(capsys, monkeypatch, NARROW, "review", "--resume", f"{saved}/{name}")
+        assert len(made) <= REVIEW_LINES
+        assert f"next: iogauge report {saved}/{name}" in made
+        assert made[:4] == shown[:4]
+
+
+def test_every_target_of_a_review_has_a_row(
+    saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = screen(capsys, monkeypatch, NARROW, "show", f"{saved}/targets")
+    for target in TARGETS:
+        assert sum(bool(re.search(rf"(^| ){target}  ", line)) for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    "names", [("fast", "flash"), ("targets",), ("suites", "targets"), ("targets", "published")]
+)
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_a_comparison(
+    names: tuple[str, ...],
+    columns: int,
+    saved: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = screen(capsys, monkeypatch, columns, "compare", *(_path(saved, name) for name in names))
+    assert len(lines) <= REVIEW_LINES
+    assert max(map(len, lines)) <= columns
+    assert lines[0].startswith("A is ")
+    assert "-v shows everything" in lines
+
+
+def _path(saved: Path, name: str) -> str:
+    return name if name == "published" else f"{saved}/{name}"

@@ -1,0 +1,55 @@
+"""Warnings in a line each: ranked, once, and every code of the product is among them."""
+
+from __future__ import annotations
+
+import pytest
+
+from iogauge.cli.brief.warnings import CHANGES, CONTEXT, INTERNAL, MOST, warning_lines
+from iogauge.machine.warnings import TEXTS
+from iogauge.schema import Code, Notice
+
+
+def notices(*codes: Code) -> tuple[Notice, ...]:
+    return tuple(Notice(code=code, message="m", hint="h") for code in codes)
+
+
+def test_every_code_has_its_place() -> None:
+    assert {*CHANGES, *CONTEXT, *INTERNAL} == {*TEXTS} == {*Code}
+    assert len(CHANGES) + len(CONTEXT) + len(INTERNAL) == len(Code)
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("command", ["run", "review", "show"])
+def test_a_line_each_however_many_there_are(command, columns: int) -> None:
+    lines = warning_lines(notices(*Code), command=command, columns=columns)
+    assert len(lines) == MOST + 1
+    assert lines[0].startswith("warning: requests had not come back")
+    assert lines[MOST - 1] == f"warning: and {len(CHANGES) - MOST + 1} others: -v shows everything"
+    assert lines[-1].startswith("context: ")
+    assert max(map(len, lines)) <= columns
+    for code in CHANGES:
+        (line,) = warning_lines(notices(code), command=command, columns=columns)
+        assert not line.endswith("..."), line
+
+
+def test_the_graver_comes_first_and_each_once() -> None:
+    lines = warning_lines(
+        notices(Code.CLOCK, Code.STALLED, Code.PAGE_CACHE, Code.STALLED), command="run", columns=80
+    )
+    assert [line.partition(": ")[2][:14] for line in lines] == [
+        "the page cache",
+        "threads stood ",
+        "inexact clock",
+    ]
+
+
+def test_a_remedy_is_an_option_of_the_command_at_hand() -> None:
+    (run,), (show,) = (
+        warning_lines(notices(Code.PAGE_CACHE), command=command, columns=80) for command in ("run", "show")
+    )
+    assert run == f"{show} (--direct=1)"
+    assert "--" not in show
+
+
+def test_what_changes_no_figure_is_not_said() -> None:
+    assert warning_lines(notices(Code.INTERVALS_MERGED), command="run", columns=80) == []

@@ -1,0 +1,138 @@
+"""The first screen: key figures with their intervals, findings by effect and sureness, short names, the hero chart."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.report.names import short_name
+from iogauge.report.page import render
+from iogauge.report.page.first_screen import key_figures, ranked, subject
+from iogauge.report.page.verdict import REMARK, shown_effect
+from iogauge.report.sections import Report
+from iogauge.stats.figures import Ratio
+from tests import reviews
+from tests.reviews import Drive
+
+STEPS = (100, 300, 700)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first")
+    small = {"seconds": 12, "reads_a_second": 400}
+    reviews.save(folder / "flash", Drive(**small), pressures_MBps=STEPS)
+    reviews.save(folder / "other", Drive("Crosspoint", base_us=9, slope=0.05, **small), pressures_MBps=STEPS)
+    return folder
+
+
+def test_key_figures_are_the_ends_of_the_axis_with_their_intervals(folder: Path) -> None:
+    report = Report.of([folder / "flash"])
+    first, *_, last = report.drives[0].positions
+    figures = {figure.name: figure for figure in key_figures(report)}
+    assert 4 <= len(figures) <= 6
+    mean = first.figures.mean
+    assert mean is not None
+    assert mean.low is not None
+    assert mean.high is not None
+    least = figures[f"Mean at {first.achieved_Bps / 1e6:.1f} MB/s of writes"]
+    assert least.value == f"{mean.value / 1000:.2f} µs"
+    assert least.interval.startswith(f"{mean.low / 1000:.4g}"[:5])
+    assert figures["Most writes"].value == f"{last.achieved_Bps / 1e6:.1f} MB/s"
+
+
+def test_of_a_comparison_they_are_ratios_and_each_drive_has_as_many(folder: Path) -> None:
+    report = Report.of([folder / "flash", folder / "other"])
+    names = [figure.name for figure in key_figures(report)]
+    assert 4 <= len(names) <= 6
+    assert any(figure.value.endswith("x") for figure in key_figures(report))
+    counts = [sum(name.startswith(label) for name in names) for label in report.tested]
+    assert len(set(counts)) == 1
+
+
+def test_the_surest_and_greatest_effect_leads(folder: Path) -> None:
+    findings = ranked(Report.of([folder / "flash"]))
+    effects = [finding.sentence.effect for finding in findings]
+    assert effects == sorted(effects, reverse=True)
+    assert effects[0] > 0
+    assert "read latency grew" in findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("change", "effect"),
+    [
+        (Ratio(8.0, 4.0, 16.0), math.log(4)),
+        (Ratio(1 / 8, 1 / 16, 1 / 4), math.log(4)),
+        (Ratio(8.0, 0.9, 16.0), 0.0),
+        (Ratio(8.0, None, None), 0.0),
+        (Ratio(math.inf, None, None), 0.0),
+    ],
+)
+def test_an_effect_is_what_its_interval_shows_at_least(change: Ratio, effect: float) -> None:
+    assert shown_effect(change) == pytest.approx(effect)
+
+
+def test_remarks_come_last(tmp_path: Path) -> None:
+    reviews.save(tmp_path / "short", Drive(seconds=3, reads_a_second=400), pressures_MBps=STEPS)
+    *_, last = ranked(Report.of([tmp_path / "short"]))
+    assert last.sentence.effect == REMARK
+    assert "too short" in last.text
+
+
+def test_what_was_tested_is_a_line_with_the_full_name(folder: Path) -> None:
+    line = subject(Report.of([folder / "flash", folder / "other"]))
+    assert line.startswith("Flash 9000, Crosspoint · ")
+    assert "\n" not in line
+
+
+def test_a_verdict_comes_before_the_headline(folder: Path) -> None:
+    page = render.page(Report.of([folder / "flash"]), verdict="Good enough for a <log>.")
+    assert page.index("Good enough for a &lt;log&gt;.") < page.index('class="headline"')
+
+
+def test_an_overview_has_a_panel_for_each_suite_and_captions_name_their_origin(tmp_path: Path) -> None:
+    review = [
+        "review",
+        "model:p4800x",
+        "--suite=mixed",
+        "--suite=write-pressure",
+        "--runtime=20ms",
+        "--seed=1",
+    ]
+    assert main([*review, f"--output={tmp_path}/r"]) == 0
+    report = Report.of([tmp_path / "r"])
+    assert report.hero is not None
+    assert report.hero.name == "overview"
+    assert set(report.hero.table.column("suite")) == {section.plan.title for section in report.sections}
+    (overview, *_) = report.charts
+    _, caption = overview.spec("only")["title"]["subtitle"]
+    assert caption.startswith("P4800X 375 GB, model · ")
+    assert report.reviews[0].manifest.machine.kernel in caption
+    assert report.reviews[0].manifest.created_at[:10] in caption
+    assert "iogauge " in caption
+
+
+@pytest.mark.parametrize(
+    ("model", "short"),
+    [
+        ("Intel Optane SSD DC P4800X 375GB", "P4800X 375 GB"),
+        ("Micron 9100 MAX 2.4TB", "9100 MAX 2.4 TB"),
+        ("SAMSUNG MZVL2512HCJQ-00B00", "MZVL2512HCJQ-00B00"),
+        ("Intel Optane Memory 32GB", "Intel Optane Memory 32 GB"),
+        ("Samsung", "Samsung"),
+        ("", ""),
+    ],
+)
+def test_a_short_name_is_the_model_s_number(model: str, short: str) -> None:
+    assert short_name(model) == short
+
+
+def test_two_drives_that_would_share_a_short_name_keep_their_own(tmp_path: Path) -> None:
+    for maker in ("Samsung", "Micron"):
+        reviews.save(
+            tmp_path / maker, Drive(f"{maker} X9", seconds=1, reads_a_second=100), pressures_MBps=(100,)
+        )
+    assert list(Report.of([tmp_path / "Samsung", tmp_path / "Micron"]).tested) == ["Samsung X9", "Micron X9"]

@@ -1,0 +1,125 @@
+"""Verdicts on drive models agree with what is published and known of such drives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import iogauge
+from iogauge.cli import main
+from iogauge.schema import StepPlan
+
+OPTANE, DISK = "model:p4800x", "model:disk-7200"
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> iogauge.Review:
+    """Return a review of both drives with what a write-ahead log needs, which is also what etcd needs."""
+    saved = tmp_path_factory.mktemp("reviews") / "logs"
+    return iogauge.review([OPTANE, DISK], use="wal", runtime="500ms", seed=1, output=saved)
+
+
+def answers(reviews: object, use: str) -> dict[str, str]:
+    return {verdict.path: verdict.answer for verdict in iogauge.judge(reviews, use=use)}  # type: ignore[arg-type]
+
+
+def test_optane_is_fit_for_a_log_and_a_disk_is_not(logs: iogauge.Review) -> None:
+    """AnandTech's review of the P4800X (April 2017): made for logs and caches, with latencies in tens of us."""
+    assert answers(logs, "wal") == {OPTANE: "yes", DISK: "no"}
+
+
+def test_a_disk_is_not_fit_for_etcd(logs: iogauge.Review) -> None:
+    """OpenShift's etcd practices: no rotating drives. The disk seeks between etcd's log and its database."""
+    assert answers(logs, "etcd") == {OPTANE: "yes", DISK: "no"}
+
+
+def test_only_the_steps_that_the_profile_needs_are_planned(logs: iogauge.Review) -> None:
+    steps: tuple[StepPlan, ...] = iogauge.plan(OPTANE, use="wal", seed=1).manifest.steps
+    assert [(step.series, step.at) for step in steps] == [
+        *(("write, then fdatasync", logs_at_once) for logs_at_once in (1, 2, 4, 8, 16)),
+        ("write with O_DSYNC", 1),
+    ]
+    assert logs.manifest.use == "wal"
+    assert {step.series for step in iogauge.plan(OPTANE, use="etcd", seed=1).manifest.steps} == {
+        "write, then fdatasync"
+    }
+
+
+def test_what_was_not_measured_is_said_with_its_command(logs: iogauge.Review) -> None:
+    verdict = iogauge.judge(logs, use="oltp")[0]
+    assert verdict.answer == "not shown"
+    assert [criterion.outcome.value for criterion in verdict.criteria] == [
+        *["not measured"] * 3,
+        "met",
+    ]
+
+
+def test_targets_are_references_for_each_other(logs: iogauge.Review) -> None:
+    optane, disk = iogauge.judge(logs, use="etcd")
+    commit = disk.criteria[0]
+    (reference,) = commit.references
+    assert reference.drive == optane.target
+    assert reference.figure == optane.criteria[0].figure
+
+
+def test_a_limit_along_the_axis_says_how_far_it_holds(logs: iogauge.Review) -> None:
+    optane, disk = iogauge.judge(logs, use="wal")
+    extents = optane.criteria[0].extent, disk.criteria[0].extent
+    assert extents[0] is not None
+    assert extents[1] is not None
+    assert (extents[0].holds, extents[0].ends) == (16, None)
+    assert (extents[1].holds, extents[1].ends, extents[1].missed) == (1, 2, True)  # its arm then seeks
+
+
+def test_the_command_says_the_answer_by_its_status(
+    logs: iogauge.Review, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", str(logs.path), "--for", "wal"]) == 3
+    shown = capsys.readouterr().out
+    assert "P4800X 375GB (model) is fit for a write-ahead log: all 4 criteria are met" in shown.replace(
+        "\n", " "
+    )
+    assert len(shown.splitlines()) <= 60
+    assert max(map(len, shown.splitlines())) <= 80
+    assert main(["judge", str(logs.path), "--for", "oltp", "--json"]) == 3
+    data = json.loads(capsys.readouterr().out)
+    assert {verdict["answer"] for verdict in data["verdicts"]} == {"not shown", "no"}
+    # Without a use: every profile of which something was measured.
+    main(["judge", str(logs.path)])
+    uses = {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]}
+    assert uses == {"ceph-osd", "etcd", "oltp", "wal"}
+    assert main(["judge", str(logs.path), "--for", "etdc"]) == 1
+    assert "did you mean etcd?" in capsys.readouterr().err
+
+
+def test_a_disk_is_fit_for_backups_and_no_flash_is_needed(tmp_path: Path) -> None:
+    """A disk's data sheet: some 200 MB/s in order, and a hundred requests a second at random."""
+    saved = iogauge.review(DISK, use="backup", runtime="1s", seed=1, output=tmp_path / "backup")
+    assert answers(saved, "backup") == {DISK: "yes"}
+
+
+@pytest.mark.slow
+def test_acts_multiples_tell_optane_from_a_disk(tmp_path: Path) -> None:
+    """A disk serves some hundred reads a second, and ACT's 1x asks for two thousand."""
+    saved = iogauge.review([OPTANE, DISK], use="key-value", runtime="200ms", seed=1, output=tmp_path / "act")
+    optane, disk = iogauge.judge(saved, use="key-value")
+    assert disk.answer == "no"
+    extent = optane.criteria[0].extent
+    assert extent is not None
+    assert extent.holds is not None
+    assert extent.holds >= 24
+
+
+def test_your_own_profile_is_a_file(
+    logs: iogauge.Review, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(
+        'title = "my queue"\nuse = "It waits."\n[[criterion]]\nname = "a commit"\nsuite = "commit-latency"\n'
+        'series = "write, then fdatasync"\nat = 1\nquantity = "mean"\nat_most = "1s"\nsource = "ours: a test"\n'
+    )
+    assert answers(logs, str(own)) == {OPTANE: "yes", DISK: "yes"}
+    assert main(["plan", OPTANE, "--for", str(own), "--suite", "mixed"]) == 2
+    assert "--for" in capsys.readouterr().err

@@ -1,0 +1,103 @@
+"""The first screen in headless Chromium: the answer, its key figures and its chart are there without scrolling."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from iogauge.cli import main
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SIZES = ((1600, 900), (1280, 800), (390, 844))
+QUICK = ("--seed=1", "--runtime=100ms")
+REVIEWS = {
+    "one suite": ("model:p4800x", "--suite=write-pressure"),
+    "a default review": ("model:p4800x",),
+    "two drives": ("model:p4800x", "model:p3700"),
+    "a SNIA test": ("model:p4800x", "--suite=pts-iops"),
+    "a suite of your own": ("model:p4800x", "--plan=examples/plan.toml"),
+}
+FEWEST, MOST = 4, 6
+LEGIBLE = 150
+"""The least height of the chart's picture in pixels."""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module", params=list(REVIEWS))
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first-screen")
+    assert main(["review", *REVIEWS[request.param], *QUICK, f"--output={folder}/review"]) == 0
+    assert main(["report", f"{folder}/review"]) == 0
+    return folder / "review" / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Root has no sandbox of Chromium's, and these pages are our own.
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def shown(browser: Browser, file: Path, width: int, height: int, *, scripts: bool = True) -> Page:
+    context = browser.new_context(viewport={"width": width, "height": height}, java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    if scripts:
+        page.wait_for_selector(".hero[data-drawn] svg")
+    return page
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_answer_its_figures_and_its_chart_need_no_scrolling(
+    browser: Browser, file: Path, width: int, height: int
+) -> None:
+    page = shown(browser, file, width, height)
+    for part in ("h1", ".headline", ".first .figures", ".hero [data-title]", ".hero [data-plot] svg"):
+        box = page.locator(part).bounding_box()
+        assert box is not None, part
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width, (part, box)
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= height, (part, box)
+    assert page.locator(".headline").inner_text().endswith(".")
+    assert FEWEST <= page.locator(".first .figures > div").count() <= MOST
+    assert page.locator(".hero [data-plot] svg").bounding_box()["height"] >= LEGIBLE  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_chart_of_the_first_screen_is_on_the_page_once(browser: Browser, file: Path) -> None:
+    page = shown(browser, file, 1280, 800)
+    name = page.locator(".hero").get_attribute("data-chart")
+    assert page.locator(f"[data-chart='{name}']").count() == 1
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(set(ids)) == len(ids)
+
+
+def test_findings_are_few_and_the_rest_is_folded(browser: Browser, file: Path) -> None:
+    page = shown(browser, file, 1280, 800)
+    lists = page.locator("ol.sentences")
+    assert lists.count() == 1
+    assert lists.locator("li").count() <= 7
+    assert not page.locator("ul.sentences").first.is_visible()
+
+
+def test_every_chart_has_its_data_as_a_table(browser: Browser, file: Path) -> None:
+    page = shown(browser, file, 1280, 800)
+    folded = page.locator(".hero [data-table]")
+    assert folded.locator("tr").count() == 0
+    folded.locator("summary").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hero [data-table] td")
+    assert folded.locator("thead th").first.inner_text() in ("drive", "suite", "choice")
+    assert page.locator("[data-chart]").count() == page.locator("[data-table]").count()
+
+
+def test_it_is_there_without_scripts(browser: Browser, file: Path) -> None:
+    page = shown(browser, file, 1280, 800, scripts=False)
+    assert page.locator(".headline").is_visible()
+    assert page.locator(".hero svg").is_visible()
