@@ -131,8 +131,11 @@ def test_every_command_has_its_file() -> None:
     missing = [
         name
         for place, names in commands_of.items()
-        for name in (command.replace("-", "_") for command in names)
-        if not any((place / file).exists() for file in (f"{name}.py", f"{name}_.py", f"{name}/__init__.py"))
+        for command, name in ((command, command.replace("-", "_")) for command in names)
+        if not any(
+            (place / cli.FOLDERS.get(command, "") / file).exists()
+            for file in (f"{name}.py", f"{name}_.py", f"{name}/__init__.py")
+        )
     ]
     assert missing == []
 
