@@ -134,7 +134,7 @@ def is_command(name: str) -> bool:
     if words[0] == "iogauge":
         words = words[1:]
     elif len(words) == 1 and not name.startswith("--"):
-        return name in {option.name for option in OPTIONS}
+        return name in COMMANDS or name in {option.name for option in OPTIONS}
     if words[0] == "model" and len(words) > 1:
         return words[1] in MODEL_COMMANDS
     options = [word for word in words if word.startswith("--")]
