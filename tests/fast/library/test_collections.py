@@ -103,7 +103,9 @@ def test_a_run_and_a_review_can_be_pickled(result: iogauge.RunResult, review: io
 
 
 def test_several_reviews_answer_one_question(review: iogauge.Review, tmp_path: Path) -> None:
-    other = iogauge.review("model:ram", output=tmp_path / "r", suites=["mixed"], runtime="1s", seed=1)
+    other = iogauge.review(
+        "model:p3700", output=tmp_path / "r", suites=["mixed"], runtime="1s", size="1g", seed=1
+    )
     sql = "select count(distinct review) as reviews from figures"
     for reviews in ((review, other), ([review, other.path],)):
         assert iogauge.query(sql, *reviews)["reviews"][0].as_py() == 2
