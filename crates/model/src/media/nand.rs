@@ -91,7 +91,7 @@ pub struct Nand {
 impl Nand {
     /// Creates a drive at rest in the state [`NandSpec::initial`]. Requests must stay within its capacity.
     pub fn new(spec: NandSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
-        let space = Space::new(capacity_bytes, &spec, seed);
+        let space = Space::new(capacity_bytes, &spec);
         let kinds = spec.stalls.iter().enumerate();
         Self {
             unit_chunks: spec.unit_chunks(),

@@ -107,12 +107,12 @@ LOGS = {
         ONE_BY_ONE,
         "2cb76f96505b4415c275654fa795fb9cf77324c349450d074ef2eef96e9d9267",
     ),
-    "nand": (NAND, 1, BATCHES, "850a667eae4864071f7e48cd092dfa677954a8a8a269855b17ce6458fc48b3cc"),
+    "nand": (NAND, 1, BATCHES, "1fbc2e4db50dfeea421dbb99dbbb2b6f7f4f7054c39467f3387af107069b850e"),
     "nand one by one": (
         NAND,
         1,
         ONE_BY_ONE,
-        "3cddcbe726951ea93966c95adbda76e5389d02d46439e4dc7be4f4fdf49f40dc",
+        "040859124d28c6ec98f8eac82435ca5270cf85e82ec2a345fb995c96ec23dc0e",
     ),
 }
 """Media, controllers, how many completions a look takes, and the digest of the log."""
