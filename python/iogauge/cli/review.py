@@ -128,7 +128,7 @@ def _verdicts(saved: Review) -> Verdicts | None:
     from iogauge.library.reading.judge import judge
 
     try:
-        return judge(saved.path, use=saved.manifest.use or ())
+        return judge(saved.path, use=saved.manifest.use)
     except IogaugeError as error:
         streams.say(f"warning: not judged: {error}")
         return None

@@ -53,8 +53,8 @@ class ReviewOptions(TypedDict, total=False):
     """The seed of all random choices, at least 0. Default: a random one."""
     meter: str | None
     """A shell command that prints watts, a number on each line, for the suite ``idle-power``. Default: none."""
-    use: str | None
-    """A profile, such as ``"wal"``, or a TOML file with criteria: only the steps run that it needs. Default: none."""
+    use: Sequence[str] | str | None
+    """Profiles, such as ``"wal"``, or TOML files with criteria: only the steps run that they need. Default: none."""
 
 
 def new_review(
@@ -80,7 +80,7 @@ def new_review(
     runtime: float | str | None = None,
     seed: int | None = None,
     meter: str | None = None,
-    use: str | None = None,
+    use: Sequence[str] | str | None = None,
 ) -> Manifest:
     """Plan a new review and return its manifest. The options are those of ``ReviewOptions``.
 
@@ -107,8 +107,9 @@ def new_review(
     require_whole("repeats", repeats, least=1, most=MOST_REPEATS)
     if seed is not None:
         require_whole("seed", seed, least=0, most=MOST_SEED)
-    profile = _profile(use, suites)
-    named = suites_named(profile.suites if profile else as_list(suites))
+    profiles = _profiles(use, suites)
+    needed = list(dict.fromkeys(suite for profile in profiles for suite in profile.suites))
+    named = suites_named(needed if profiles else as_list(suites))
     if meter is not None and not any(suite.METERED for suite in named):
         raise UsageError(
             f"{option('meter', meter)}: none of the suites measures power",
@@ -139,7 +140,7 @@ def new_review(
         ladder=ladder,
         meter=meter,
         reads_only=reads_only,
-        use=profile,
+        use=profiles,
         command=command,
         machine=machine_facts(),
         ceiling=None if all(target.modelled for target in facts) else ceiling(),
@@ -154,18 +155,20 @@ def new_review(
     return manifest
 
 
-def _profile(use: str | None, suites: Sequence[StrPath] | StrPath) -> Profile | None:
-    """Return the profile that a review is for; a file by its absolute path, so that it is found again."""
-    if use is None:
-        return None
+def _profiles(use: Sequence[str] | str | None, suites: Sequence[StrPath] | StrPath) -> tuple[Profile, ...]:
+    """Return the profiles that a review is for; files by their absolute paths, so that they are found again."""
+    names = as_list(use or ())
+    if not names:
+        return ()
     from iogauge.catalog.profiles import load_profile
 
     if as_list(suites):
         raise UsageError(
-            f"{option('use', use)} chooses the suites: {option('suites')} cannot be given with it",
+            f"{option('use', names[0])} chooses the suites: {option('suites')} cannot be given with it",
             hint="leave one of them out",
         )
-    return load_profile(str(Path(use).absolute()) if use.endswith(".toml") else use)
+    paths = (str(Path(name).absolute()) if name.endswith(".toml") else name for name in names)
+    return tuple(map(load_profile, dict.fromkeys(paths)))
 
 
 def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
@@ -179,8 +182,8 @@ def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
         if name == "suites":
             suites = as_list(options["suites"])
             words += [f"--{'plan' if suite.endswith('.toml') else 'suite'}={suite}" for suite in suites]
-        elif name == "use" and value is not None:
-            words.append(f"--for={value}")
+        elif name == "use":
+            words += [f"--for={profile}" for profile in as_list(options["use"] or ())]
         elif isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
         elif value is not None:

@@ -62,7 +62,7 @@ def new_manifest(
     ladder: Callable[[TargetFacts], LadderRequest | None] = lambda _: None,
     meter: str | None = None,
     reads_only: str = "",
-    use: Profile | None = None,
+    use: Sequence[Profile] = (),
 ) -> Manifest:
     """Plan a review that begins now, as far as it can be planned before its searches.
 
@@ -81,7 +81,7 @@ def new_manifest(
         ladder: returns the tunings of the machine for a target, for a suite that compares them.
         meter: a shell command that prints watts, for a suite that measures power.
         reads_only: why nothing may be written, for a suite that can leave its writes out; empty: it may.
-        use: plan only the steps that this profile needs, as far as they are known.
+        use: plan only the steps that these profiles need, as far as they are known; empty: all.
 
     Raises IogaugeError if a planned job file is invalid, for example with a size below a block.
     """
@@ -112,7 +112,7 @@ def new_manifest(
             )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
             plan = suite.plan(request)
-            if use is not None and not plan.prepares:
+            if use and not plan.prepares:
                 plan = _needed(plan, use)
             plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
@@ -129,7 +129,7 @@ def new_manifest(
         purge_by=purge_by,
         drive_samples=drive_samples,
         until_supported=until_supported,
-        use=use and use.name,
+        use=tuple(profile.name for profile in use),
         plans=tuple(plans),
         targets=tuple(targets),
         state_before=dict(states or {}),
@@ -139,21 +139,26 @@ def new_manifest(
     )
 
 
-def _needed(plan: SuitePlan, use: Profile) -> SuitePlan:
-    """Return a plan with the steps that a profile needs, and those that share a drive state with them.
+def _needed(plan: SuitePlan, use: Sequence[Profile]) -> SuitePlan:
+    """Return a plan with the steps that profiles need, and those that share a drive state with them.
 
     A plan that begins with a search keeps all: the steps that follow depend on each other.
     """
-    groups = {
-        step.state_group for step in plan.steps if use.needs(plan.suite, step.series, step.at) and step.judged
-    }
-    kept = tuple(step for step in plan.steps if step.state_group in groups)
-    if not kept and plan.steps:
-        raise IogaugeError(
-            f"the profile {use.name} needs no step of {plan.suite}: no series and position of it are the suite's",
-            hint=f"{call('plan', plan.targets[0], suites=plan.suite)} has its positions",
-        )
-    return plan.model_copy(update={"steps": kept})
+    groups: set[str] = set()
+    for profile in use:
+        needed = {
+            step.state_group
+            for step in plan.steps
+            if step.judged and profile.needs(plan.suite, step.series, step.at)
+        }
+        if plan.steps and plan.suite in profile.suites and not needed:
+            raise IogaugeError(
+                f"the profile {profile.name} needs no step of {plan.suite}: no series and position of it are the "
+                "suite's",
+                hint=f"{call('plan', plan.targets[0], suites=plan.suite)} has its positions",
+            )
+        groups |= needed
+    return plan.model_copy(update={"steps": tuple(step for step in plan.steps if step.state_group in groups)})
 
 
 def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:

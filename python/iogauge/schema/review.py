@@ -148,8 +148,8 @@ class Manifest(Model):
     """Whether the drives are sampled while steps run."""
     until_supported: Quantile | None = None
     """The quantile that steps are lengthened to support."""
-    use: str | None = None
-    """The profile that it was planned for, a name or the absolute path of a file; None: its suites were named."""
+    use: tuple[str, ...] = ()
+    """The profiles that it was planned for, names or absolute paths of files; empty: its suites were named."""
     plans: tuple[SuitePlan, ...]
     """One for every suite and target, in the order in which the user named them."""
     targets: tuple[TargetFacts, ...]

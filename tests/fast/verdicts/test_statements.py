@@ -41,10 +41,20 @@ def test_only_the_steps_that_the_profile_needs_are_planned(logs: iogauge.Review)
         *(("write, then fdatasync", logs_at_once) for logs_at_once in (1, 2, 4, 8, 16)),
         ("write with O_DSYNC", 1),
     ]
-    assert logs.manifest.use == "wal"
+    assert logs.manifest.use == ("wal",)
     assert {step.series for step in iogauge.plan(OPTANE, use="etcd", seed=1).manifest.steps} == {
         "write, then fdatasync"
     }
+
+
+def test_several_profiles_share_the_steps_that_both_need() -> None:
+    def steps(*use: str) -> list[tuple[str | None, float | None]]:
+        manifest = iogauge.plan(OPTANE, use=use, seed=1).manifest
+        assert manifest.use == tuple(dict.fromkeys(use))
+        return [(step.series, step.at) for step in manifest.steps]
+
+    assert set(steps("etcd", "ceph-osd", "etcd")) == {*steps("etcd"), *steps("ceph-osd")}
+    assert len(steps("wal", "etcd")) == len(steps("wal"))
 
 
 def test_what_was_not_measured_is_said_with_its_command(logs: iogauge.Review) -> None:

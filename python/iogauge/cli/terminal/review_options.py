@@ -110,11 +110,11 @@ class ReviewOptions:
     runtime: Runtime = None
     seed: Seed = None
     use: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--for",
             metavar="PROFILE",
-            help="Run only what a use needs, such as wal or a TOML file with criteria, and judge by it.",
+            help="Run only what a use needs, such as wal or a TOML file with criteria, and judge by it; repeatable.",
         ),
     ] = None
     meter: Annotated[
