@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from iogauge.library.audit import AuditResult, audit, windows_audit_script
     from iogauge.library.drive.info import DriveInfo, drive_info
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
+    from iogauge.library.find.search import find
     from iogauge.library.follow import Following, follow
     from iogauge.library.job_options import JobOption, options
     from iogauge.library.models.compared import ModelComparison, compare_models
@@ -116,6 +117,7 @@ __all__ = [
     "compare_models",
     "drive_info",
     "export_tables",
+    "find",
     "fit_published",
     "fit_twin",
     "follow",
@@ -192,6 +194,7 @@ _MODULES = {
     "drive_info": "library.drive.info",
     "export_tables": "library.reading.questions",
     "fit_published": "library.models.fitted",
+    "find": "library.find.search",
     "fit_twin": "library.models.fitted",
     "follow": "library.follow",
     "import_results": "library.reading.imported",

@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
     "quick": "Measure a drive or file for a minute: eight rows, as CrystalDiskMark shows.",
     "review": "Run published procedures on a target; can be resumed.",
+    "find": "Find the most IOPS or MB/s that keep a limit of latency.",
     "ladder": "Measure what each tuning of the machine is worth.",
     "report": "Write one self-contained HTML report of reviews.",
     "list": "List saved reviews.",

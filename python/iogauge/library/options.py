@@ -68,6 +68,7 @@ def new_review(
     ladder: Callable[[TargetFacts], LadderRequest | None],
     state_of: Callable[[TargetFacts], TargetState | None] = lambda _: None,
     ceiling: Callable[[], Ceiling | None] = lambda: None,
+    goal: schema.Goal | None = None,
     reads_only: str = "",
     suites: Sequence[StrPath] | StrPath = (),
     pace: schema.Pace = "quick",
@@ -94,6 +95,7 @@ def new_review(
         ladder: returns the tunings of the machine for a target, for suites that compare them.
         state_of: returns the state of a target, None if it is unknown.
         ceiling: measures the generator's ceiling; not called if all targets are drive models.
+        goal: what the suite ``find`` searches for; None: its usual goal.
         reads_only: why nothing may be written, for suites that can leave their writes out; empty: it may.
 
     Raises UsageError for an invalid option, and IogaugeError if the suites cannot plan their steps.
@@ -139,6 +141,7 @@ def new_review(
         idle_states=idle_states,
         ladder=ladder,
         meter=meter,
+        goal=goal,
         reads_only=reads_only,
         use=profiles,
         command=command,

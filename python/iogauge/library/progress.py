@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
-    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally, TargetFacts
+    from iogauge.schema import Direction, Interval, Kind, RunPlan, RunRecord, SuitePlan, Tally, TargetFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,26 +135,30 @@ def described(interval: Interval) -> str:
     return ("ramp, " if interval.ramp else "") + moved(interval.tallies, interval.end_ns - interval.start_ns)
 
 
-def moved(tallies: Mapping[Direction, Tally], length_ns: int) -> str:
-    """Return one line on the requests completed within ``length_ns``: rates, mean and p99 lat of every direction."""
+def moved(tallies: Mapping[Direction, Tally], length_ns: int, kind: Kind | None = None) -> str:
+    """Return one line on the requests completed within ``length_ns``: rates, mean and p99 of every direction.
+
+    The latency is that of ``kind``; None: lat.
+    """
     parts = [
-        _described(direction, tally, length_ns / 1e9)
+        _described(direction, tally, length_ns / 1e9, kind)
         for direction, tally in tallies.items()
         if tally.ios or tally.errors
     ]
     return ", ".join(parts) or "nothing completed"
 
 
-def _described(direction: Direction, tally: Tally, seconds: float) -> str:
+def _described(direction: Direction, tally: Tally, seconds: float, kind: Kind | None) -> str:
     from iogauge.report.run.rows import histogram_of
     from iogauge.schema import Kind
 
     text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
     if tally.bytes and seconds:
         text += f" {numbers.bandwidth(tally.bytes / seconds)}"
-    lat = histogram_of(tally, Kind.LAT)
-    if lat and lat.count:
-        text += f" mean {numbers.duration(lat.mean)} p99 {numbers.duration(lat.quantile(0.99))}"
+    # A kind that equals lat is not recorded.
+    latency = (kind and histogram_of(tally, kind)) or histogram_of(tally, Kind.LAT)
+    if latency and latency.count:
+        text += f" mean {numbers.duration(latency.mean)} p99 {numbers.duration(latency.quantile(0.99))}"
     if tally.errors:
         text += f" {numbers.counted(sum(tally.errors.values()), 'error')}"
     return text

@@ -128,13 +128,15 @@ def begin(
     on_plan: Callable[[Manifest], None],
     say: Say,
     ladder: LadderOptions | None = None,
+    goal: schema.Goal | None = None,
     reads_only: str = "",
     or_read: bool = False,
     **options: Unpack[ReviewOptions],
 ) -> Stored:
     """Open the targets, which refuses those that must not be written, and create the review's directory.
 
-    ``ladder`` is for the suite of this name; None: the published one. ``reads_only`` is why suites that can leave their
+    ``ladder`` is for the suite of this name; None: the published one. ``goal`` is for the suite ``find``.
+    ``reads_only`` is why suites that can leave their
     writes out. With ``or_read``, a target that may not be written is such a reason, and no error.
     """
     from iogauge import execution
@@ -175,6 +177,7 @@ def begin(
             ladder=lambda target: ladder_of(ladder, target, say=say),
             state_of=state_of,
             ceiling=execution.measure_ceiling,
+            goal=goal,
             reads_only=reads_only,
             **options,
         )

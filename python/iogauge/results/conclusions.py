@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import QUANTILES
 from iogauge.stats.steady import RANGE
 from iogauge.text import numbers
@@ -123,6 +124,47 @@ class Effects:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A load that a search tried."""
+
+    at: float
+    longer: bool
+    """Whether it ran longer than usual, because its first run showed nothing."""
+    outcome: str
+    """``met``, ``missed`` or ``not shown``."""
+    served: bool
+    """Whether the drive served the requested rate."""
+    rate: Figure
+    """IOPS or bytes a second, as the search looks for."""
+    latencies: tuple[Figure | None, ...]
+    """The limited latencies, in the order of the limits; None: nothing completed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The most load that keeps limits."""
+
+    limits: tuple[str, ...]
+    unit: str
+    """The unit of loads."""
+    estimate: float | None
+    """The load at which the limits end: the geometric mean of ``holds`` and ``breaks``; None: one of them is unknown.
+
+    For whole numbers, such as depths, it is ``holds``.
+    """
+    holds: float | None
+    """The highest load that keeps the limits; None: none is shown to."""
+    breaks: float | None
+    """The lowest load that misses them; None: none was tried."""
+    most: Figure | None
+    """The highest rate of a load that keeps them: IOPS or bytes a second."""
+    tried: tuple[Tried, ...]
+    """All loads, the lowest first."""
+    ended: bool
+    """Whether the search has ended."""
+
+
+@dataclass(frozen=True)
 class Conclusions:
     """Everything that a suite concludes from the positions of one plan."""
 
@@ -133,5 +175,7 @@ class Conclusions:
     matrices: tuple[Matrix, ...] = ()
     convergences: tuple[Convergence, ...] = ()
     effects: tuple[Effects, ...] = ()
+    found: Found | None = None
+    """What a search found; None: the suite searches for nothing."""
     quantiles: tuple[float, ...] = QUANTILES
     """The quantiles of latency that are judged besides the mean."""

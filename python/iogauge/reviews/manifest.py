@@ -19,6 +19,7 @@ from iogauge.schema import (
     Audit,
     Ceiling,
     Direction,
+    Goal,
     MachineFacts,
     Manifest,
     Pace,
@@ -61,6 +62,7 @@ def new_manifest(
     idle_states: Callable[[TargetFacts], Declared | None] = lambda _: None,
     ladder: Callable[[TargetFacts], LadderRequest | None] = lambda _: None,
     meter: str | None = None,
+    goal: Goal | None = None,
     reads_only: str = "",
     use: Sequence[Profile] = (),
 ) -> Manifest:
@@ -80,6 +82,7 @@ def new_manifest(
         idle_states: returns what a target declares of its idle states, for a suite that keeps it.
         ladder: returns the tunings of the machine for a target, for a suite that compares them.
         meter: a shell command that prints watts, for a suite that measures power.
+        goal: what the suite ``find`` searches for; None: its usual goal.
         reads_only: why nothing may be written, for a suite that can leave its writes out; empty: it may.
         use: plan only the steps that these profiles need, as far as they are known; empty: all.
 
@@ -108,6 +111,7 @@ def new_manifest(
                 idle_states=idle_states(group[0]) if suite.IDLE_STATES else None,
                 ladder=ladder(group[0]) if suite.TUNES else None,
                 meter=meter,
+                goal=goal,
                 reads_only=reads_only,
             )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
@@ -173,10 +177,15 @@ def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
 
 
 def only_reads(manifest: Manifest) -> bool:
-    """Return whether all steps of a review are planned and none changes the content of its targets."""
-    return all(plan.steps and not any(map(_writes, plan.steps)) for plan in manifest.plans) and not any(
-        plan.search or any(step.follows for step in plan.steps) for plan in manifest.plans
-    )
+    """Return whether it is known that no step of a review changes the content of its targets."""
+    return all(_only_reads(plan) for plan in manifest.plans)
+
+
+def _only_reads(plan: SuitePlan) -> bool:
+    """Return whether no step of a plan writes. Steps that are planned later may, unless they share one load."""
+    known = (*plan.steps, *([plan.search] if plan.search else []))
+    grows = plan.search is not None or any(step.follows for step in plan.steps)
+    return bool(known) and not any(map(_writes, known)) and (plan.one_load or not grows)
 
 
 def _writes(step: StepPlan) -> bool:

@@ -89,7 +89,7 @@ from iogauge.schema.results import (
     Tally,
     WorkerResult,
 )
-from iogauge.schema.review import Axis, Manifest, Pace, Rung, StepPlan, SuitePlan
+from iogauge.schema.review import Axis, Goal, LatencyLimit, Manifest, Over, Pace, Rung, StepPlan, SuitePlan
 from iogauge.schema.samples import COUNTERS, SAMPLED, DriveReading, DriveSamples
 from iogauge.schema.split import LatencySplit, LatencyTrace, Part, PartLatency
 
@@ -122,6 +122,7 @@ __all__ = [
     "EnginePlan",
     "Exact",
     "FilePlan",
+    "Goal",
     "IdleState",
     "InFlight",
     "Interrupt",
@@ -129,6 +130,7 @@ __all__ = [
     "Job",
     "JobFile",
     "Kind",
+    "LatencyLimit",
     "LatencySplit",
     "LatencyTrace",
     "LedgerEntry",
@@ -140,6 +142,7 @@ __all__ = [
     "NonNegative",
     "NormalDistribution",
     "Notice",
+    "Over",
     "Pace",
     "ParetoDistribution",
     "Part",

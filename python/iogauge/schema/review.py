@@ -82,6 +82,34 @@ class StepPlan(Model):
     """The part of its run in which power is measured, from the run's start; None: power is not measured."""
 
 
+class LatencyLimit(Model):
+    """An upper limit of the measured job's latency."""
+
+    text: str
+    """As it was written: ``read.p99 < 1ms``."""
+    direction: Direction | None = None
+    """None: the requests of all directions."""
+    quantile: Quantile | None = None
+    """None: the mean."""
+    at_most_ns: FiniteFloat
+
+
+Over = Literal["rate", "depth", "jobs"]
+"""What a search for the most load varies: requests a second, the depth of a job, or the number of jobs."""
+
+
+class Goal(Model):
+    """The most of what a search looks for, and the limits that it keeps."""
+
+    quantity: Literal["iops", "bandwidth"] = "iops"
+    over: Over = "rate"
+    limits: tuple[LatencyLimit, ...]
+    load: dict[str, str | int]
+    """The options of the job, such as ``rw`` and ``bs``, with the ``numjobs`` and ``iodepth`` that stay the same."""
+    precision: FiniteFloat
+    """How close the loads around the limit have to be, as a share."""
+
+
 class SuitePlan(Model):
     """A suite's steps on its targets, in the order in which they run, and what is judged from them."""
 
@@ -123,6 +151,10 @@ class SuitePlan(Model):
     """Whether nothing but its own requests may reach its targets while it runs, not even a question for temperature."""
     meter: str | None = None
     """The shell command that prints watts; None: none was given."""
+    goal: Goal | None = None
+    """What its steps search for; None: they search for nothing."""
+    one_load: bool = False
+    """Whether all steps, with those that are planned later, issue the directions of the first."""
     notes: tuple[str, ...] = ()
 
 

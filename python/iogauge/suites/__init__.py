@@ -29,6 +29,8 @@ from iogauge.suites.own.plain import PlainSuite
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.quick import Quick
+from iogauge.suites.rates.find import Find
+from iogauge.suites.rates.latency_throughput import LatencyThroughput
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
 from iogauge.suites.snia.composite import PtsComposite
 from iogauge.suites.snia.cross_stimulus import PtsCrossStimulus
@@ -100,6 +102,8 @@ SUITES: dict[str, Suite] = {
         IdlePower(),
         Quick(),
         Act(),
+        LatencyThroughput(),
+        Find(),
     )
 }
 

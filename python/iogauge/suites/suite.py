@@ -23,6 +23,7 @@ from iogauge.schema import (
     Axis,
     BegunAs,
     Direction,
+    Goal,
     Kind,
     Manifest,
     Pace,
@@ -78,6 +79,8 @@ class SuiteRequest:
     """The tunings of the machine, for a suite with ``TUNES``; None: those that it usually compares."""
     meter: str | None = None
     """A shell command that prints watts, for a suite with ``METERED``; None: there is none."""
+    goal: Goal | None = None
+    """What the suite ``find`` searches for; None: its usual goal."""
     reads_only: str = ""
     """Why nothing may be written to the targets, for a suite whose reading part makes sense alone; empty: it may."""
 
@@ -91,6 +94,7 @@ class SuiteRequest:
             purge_by=manifest.purge_by,
             size_bytes=plan.size_bytes,
             runtime_ns=plan.runtime_ns,
+            goal=plan.goal,
         )
 
     @property

@@ -184,14 +184,27 @@ def references_text(judged: JudgedCriterion, *, published: bool = False) -> str:
 
 def as_text(verdicts: Sequence[Fitness]) -> str:
     """Return verdicts for a terminal: of one use in full, of several uses a table of the answers."""
-    if len({fitness.profile.name for fitness in verdicts}) > 1:
-        table = [["fit for", "target", "answer"], *map(_answer_row, verdicts)]
-        return "".join(f"{line}\n" for line in grid.aligned(table, left=3))
-    return "".join(f"{line}\n" for line in lines(verdicts))
+    several = len({fitness.profile.name for fitness in verdicts}) > 1
+    return "".join(f"{line}\n" for line in (_answers(verdicts) if several else lines(verdicts)))
 
 
-def _answer_row(fitness: Fitness) -> list[str]:
-    return [fitness.profile.name, fitness.target, fitness.answer]
+def _answers(verdicts: Sequence[Fitness]) -> Iterator[str]:
+    """Yield a table of the answers: a line for each use, or, of several targets, for each answer of a use."""
+    paths = dict.fromkeys(fitness.path for fitness in verdicts)
+    names = [fitness.profile.name for fitness in verdicts]
+    width = max(map(len, names)) + 2
+    if len(paths) == 1:
+        yield f"fit for {verdicts[0].target}:"
+    for name in dict.fromkeys(names):
+        mine = [fitness for fitness in verdicts if fitness.profile.name == name]
+        label = name
+        for answer in ("yes", "no", "not shown"):
+            targets = [fitness.path.removeprefix("model:") for fitness in mine if fitness.answer == answer]
+            if targets:
+                text = answer if len(paths) == 1 else f"{answer}: {', '.join(targets)}"
+                yield from grid.labelled(label, text, indent="", width=width)
+                label = ""
+    yield f"why: {call('judge', 'REVIEW', use=names[0])}"
 
 
 def as_data(verdicts: Iterable[Fitness]) -> list[dict[str, Any]]:

@@ -98,8 +98,12 @@ def test_the_command_says_the_answer_by_its_status(
     assert {verdict["answer"] for verdict in data["verdicts"]} == {"not shown", "no"}
     # Without a use: every profile of which something was measured.
     main(["judge", str(logs.path)])
-    uses = {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]}
-    assert uses == {"ceph-osd", "etcd", "oltp", "wal"}
+    table = capsys.readouterr().out
+    assert {line.split()[0] for line in table.splitlines() if line[0] != " "} == {
+        *("ceph-osd", "etcd", "oltp", "wal"),
+        "why:",
+    }
+    assert "wal       yes: p4800x\n          no: disk-7200\n" in table
     assert main(["judge", str(logs.path), "--for", "etdc"]) == 1
     assert "did you mean etcd?" in capsys.readouterr().err
 

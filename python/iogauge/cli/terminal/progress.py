@@ -136,7 +136,7 @@ class Progress(AbstractContextManager["Progress"]):
         """Take the record of a step's run; the line at its end shows its judged rows."""
         judged = [row for row in record.result.rows if row.name == plan.measured_job]
         self._shown = "; ".join(
-            f"{row.name}: {moved(row.tallies, row.end_ns - row.start_ns)}" for row in judged
+            f"{row.name}: {moved(row.tallies, row.end_ns - row.start_ns, plan.kind)}" for row in judged
         )
 
     def trial(self, done: int, rms: float) -> None:

@@ -1,0 +1,84 @@
+"""What a search found, for people: the answer first, then every load that was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iogauge.report.review_text import spread
+from iogauge.results.conclusions import Found, Tried
+from iogauge.results.suite_result import SuiteResult
+from iogauge.text import numbers
+from iogauge.text.grid import aligned, labelled
+
+_OUTCOMES = {"met": "kept", "missed": "missed"}
+_MOST_ROWS = 14
+"""Loads that the table has: those nearest to the limit."""
+
+
+def find_text(result: SuiteResult) -> str:
+    """Return the answer and the loads around it as text of at most 80 columns, ending with a newline."""
+    return "".join(f"{line}\n" for line in _lines(result))
+
+
+def _lines(result: SuiteResult) -> Iterator[str]:
+    conclusions = result.conclusions
+    if not conclusions.findings:
+        yield "nothing was measured yet: resume the review"
+        return
+    headline, *others = conclusions.findings
+    yield from labelled("", headline, indent="", width=0)
+    for finding in others:
+        yield from labelled("-", finding, indent="", width=2)
+    found = conclusions.found
+    assert found is not None  # a search with findings has tried loads
+    yield ""
+    tried = _nearest(found)
+    yield from aligned([_head(result, found), *(_row(result, load) for load in tried)])
+    if len(tried) < len(found.tried):
+        yield f"... {numbers.counted(len(found.tried) - len(tried), 'load')} further from the limit"
+    latencies = [latency for load in tried for latency in load.latencies if latency is not None]
+    if any(not latency.supported for latency in latencies):
+        yield "~ has too few samples for this figure: run longer"
+    if any(not latency.long_enough for latency in latencies):
+        yield numbers.TOO_SHORT
+    for note in result.plan.notes:
+        yield from labelled("-", note, indent="", width=2)
+
+
+def _nearest(found: Found) -> tuple[Tried, ...]:
+    """Return the loads nearest to the limit, the lowest first."""
+    near = found.holds or found.breaks or found.tried[-1].at
+    chosen = sorted(found.tried, key=lambda load: max(load.at / near, near / load.at))[:_MOST_ROWS]
+    return tuple(load for load in found.tried if load in chosen)
+
+
+def _head(result: SuiteResult, found: Found) -> list[str]:
+    goal = result.plan.goal
+    assert goal is not None
+    quantity = "IOPS" if goal.quantity == "iops" else "MB/s"
+    limits = [text.partition("<")[0].strip() for text in found.limits]
+    first = "requested" if goal.over == "rate" else found.unit
+    return [
+        first,
+        "served" if goal.over == "rate" and goal.quantity == "iops" else quantity,
+        *limits,
+        "limit",
+    ]
+
+
+def _row(result: SuiteResult, load: Tried) -> list[str]:
+    goal = result.plan.goal
+    assert goal is not None
+    shown = "{:,.0f}".format if goal.quantity == "iops" else numbers.megabytes
+    outcome = _OUTCOMES.get(load.outcome, "not shown") + ("" if load.served else ": not served")
+    return [
+        numbers.position(load.at) + (" (longer)" if load.longer else ""),
+        shown(load.rate.value),
+        *(
+            "-"
+            if latency is None
+            else numbers.mark(latency) + spread(latency.value, latency.low, latency.high, numbers.duration)
+            for latency in load.latencies
+        ),
+        outcome,
+    ]
