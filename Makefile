@@ -88,11 +88,13 @@ vm-image: setup
 	echo "hint: on Debian, apt-get install qemu-system-x86 mmdebstrap e2fsprogs" >&2; exit 1; }
 	@sh tests/vm/image.sh "$(UV)" .vm
 
+# A guest often waits, for its drives or for time to pass: on two CPUs three keep them busy.
+VM_GUESTS := $(shell n=$$(nproc); echo $$((n + n / 2 > 8 ? 8 : n + n / 2)))
 # The longest file is first, so that no process is left with it at the end. One file: make test-vm VM=tests/vm/test_tune.py
 VM := tests/vm/test_review.py tests/vm
 
 test-vm: vm-image
-	@$(PYTEST) --dist loadfile --no-loadscope-reorder $(VM)
+	@$(PYTEST) --numprocesses $(VM_GUESTS) --dist loadfile --no-loadscope-reorder $(VM)
 
 # Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
 fuzz: setup

@@ -109,25 +109,28 @@ class Guest:
 
     def run(self, command: str, *, input: str = "", patience_s: float = COMMAND_S) -> Ran:  # noqa: A002
         """Run a shell command as root and return its end. Raises TimeoutError."""
-        with self._lock:
-            self._count += 1
-            number = str(self._count)
-        answer: queue.SimpleQueue[Ran] = queue.SimpleQueue()
-        self._answers[number] = answer
-        request = json.dumps({"id": number, "command": command, "input": input})
-        self._port.sendall(request.encode() + b"\n")
-        try:
-            return answer.get(timeout=patience_s)
-        except queue.Empty:
-            raise TimeoutError(f"{command}: no answer in {patience_s} s\n{self.console()}") from None
+        return self._asked({"command": command, "input": input}, patience_s)
 
     def sh(self, command: str, **options: Any) -> str:
         """Run a shell command that must succeed, and return its stdout."""
         return self.run(command, **options).ok()
 
-    def iogauge(self, arguments: str, **options: Any) -> Ran:
-        """Run iogauge in the guest."""
-        return self.run(f"iogauge {arguments}", **options)
+    def iogauge(self, arguments: str, *, patience_s: float = COMMAND_S) -> Ran:
+        """Run iogauge in the guest, without a shell."""
+        return self._asked({"iogauge": arguments}, patience_s)
+
+    def _asked(self, request: dict[str, str], patience_s: float) -> Ran:
+        """Send a request, and return the end of its command. Raises TimeoutError."""
+        with self._lock:
+            self._count += 1
+            number = str(self._count)
+        answer: queue.SimpleQueue[Ran] = queue.SimpleQueue()
+        self._answers[number] = answer
+        self._port.sendall(json.dumps({"id": number, **request}).encode() + b"\n")
+        try:
+            return answer.get(timeout=patience_s)
+        except queue.Empty:
+            raise TimeoutError(f"{request}: no answer in {patience_s} s\n{self.console()}") from None
 
     def start(self, command: str, **options: Any) -> queue.SimpleQueue[Ran]:
         """Run a shell command beside others; return a queue to which its end comes."""

@@ -85,7 +85,9 @@ def test_settings_change_while_a_command_runs_and_are_put_back(tuned_guest: Gues
     command = shlex.quote(
         f"cat {queue}/nomerges {queue}/rq_affinity /proc/sys/vm/stat_interval; cat >&2; exit 7"
     )
-    ran = tuned_guest.iogauge(f"tune --profile /root/all.toml {path} -- sh -c {command}", input="through\n")
+    ran = tuned_guest.run(
+        f"iogauge tune --profile /root/all.toml {path} -- sh -c {command}", input="through\n"
+    )
     assert (ran.status, ran.out.split()) == (7, ["1", "0", "7"]), ran.err
     tuned, through, put_back = ran.err.partition("through\n")
     assert tuned.startswith("tuned: "), ran.err
