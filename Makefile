@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
 SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-all test-timed test-system vm-image test-vm fuzz demo docs bench clean
+.PHONY: help setup check test test-all test-timed test-system vm-image test-vm fuzz demo docs man bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make test-vm      as root: a guest in QEMU with NVMe drives (minutes; downloads Debian once)"
 	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
 	@echo "make docs         the documents as a searchable site, in site/"
+	@echo "make man          a manual page for each command, in man/"
 	@echo "make bench        side by side with fio; as root also on zram"
 
 setup: $(filter .tools/%,$(UV))
@@ -116,6 +117,11 @@ docs: setup
 	@$(UV) sync --locked --quiet --group docs
 	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$said"; exit 1; }
 	@echo "docs: open $(CURDIR)/site/index.html, or to search: $(BIN)/python -m http.server --directory site"
+
+# A manual page for each command, made of its help: man ./man/iogauge-review.1
+man: setup
+	@$(BIN)/python docs/man.py man
+	@echo "man: man $(CURDIR)/man/iogauge.1"
 
 bench: setup
 	@$(BIN)/python -m bench

@@ -31,6 +31,7 @@ COMMANDS = {
     "tune": "Tune this machine for low latency while a command runs, and put everything back.",
     "drive-info": "Show what a drive says of itself: health, power states, features.",
     "model": "Drive and machine models: list, show, fit, serve, make your own.",
+    "completion": "Make bash, zsh or fish complete commands, options and values.",
     "options": "List the job options that are supported.",
 }
 

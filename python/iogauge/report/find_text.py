@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iogauge.report.review_text import spread
-from iogauge.results.conclusions import Found, Tried
+from iogauge.results.conclusions import SearchResult, TriedLoad
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text import numbers
 from iogauge.text.grid import aligned, labelled
@@ -29,13 +29,13 @@ def _lines(result: SuiteResult) -> Iterator[str]:
     yield from labelled("", headline, indent="", width=0)
     for finding in others:
         yield from labelled("-", finding, indent="", width=2)
-    found = conclusions.found
-    assert found is not None  # a search with findings has tried loads
+    search = conclusions.search
+    assert search is not None  # a search with findings has tried loads
     yield ""
-    tried = _nearest(found)
-    yield from aligned([_head(result, found), *(_row(result, load) for load in tried)])
-    if len(tried) < len(found.tried):
-        yield f"... {numbers.counted(len(found.tried) - len(tried), 'load')} further from the limit"
+    tried = _nearest(search)
+    yield from aligned([_head(result, search), *(_row(result, load) for load in tried)])
+    if len(tried) < len(search.loads):
+        yield f"... {numbers.counted(len(search.loads) - len(tried), 'load')} further from the limit"
     latencies = [latency for load in tried for latency in load.latencies if latency is not None]
     if any(not latency.supported for latency in latencies):
         yield "~ has too few samples for this figure: run longer"
@@ -45,19 +45,19 @@ def _lines(result: SuiteResult) -> Iterator[str]:
         yield from labelled("-", note, indent="", width=2)
 
 
-def _nearest(found: Found) -> tuple[Tried, ...]:
+def _nearest(search: SearchResult) -> tuple[TriedLoad, ...]:
     """Return the loads nearest to the limit, the lowest first."""
-    near = found.holds or found.breaks or found.tried[-1].at
-    chosen = sorted(found.tried, key=lambda load: max(load.at / near, near / load.at))[:_MOST_ROWS]
-    return tuple(load for load in found.tried if load in chosen)
+    near = search.holds or search.breaks or search.loads[-1].at
+    chosen = sorted(search.loads, key=lambda load: max(load.at / near, near / load.at))[:_MOST_ROWS]
+    return tuple(load for load in search.loads if load in chosen)
 
 
-def _head(result: SuiteResult, found: Found) -> list[str]:
+def _head(result: SuiteResult, search: SearchResult) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
     quantity = "IOPS" if goal.quantity == "iops" else "MB/s"
-    limits = [text.partition("<")[0].strip() for text in found.limits]
-    first = "requested" if goal.over == "rate" else found.unit
+    limits = [text.partition("<")[0].strip() for text in search.limits]
+    first = "requested" if goal.over == "rate" else search.unit
     return [
         first,
         "served" if goal.over == "rate" and goal.quantity == "iops" else quantity,
@@ -66,7 +66,7 @@ def _head(result: SuiteResult, found: Found) -> list[str]:
     ]
 
 
-def _row(result: SuiteResult, load: Tried) -> list[str]:
+def _row(result: SuiteResult, load: TriedLoad) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
     shown = "{:,.0f}".format if goal.quantity == "iops" else numbers.megabytes

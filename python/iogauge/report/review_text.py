@@ -226,7 +226,7 @@ def _plan(result: SuiteResult) -> dict[str, Any]:
         "matrices": [asdict(matrix) for matrix in conclusions.matrices],
         "convergences": [asdict(convergence) for convergence in conclusions.convergences],
         "effects": [asdict(effects) for effects in conclusions.effects],
-        "found": conclusions.found and asdict(conclusions.found),
+        "search": conclusions.search and asdict(conclusions.search),
         "notes": list(plan.notes),
     }
 

@@ -124,7 +124,7 @@ class Effects:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedLoad:
     """A load that a search tried."""
 
     at: float
@@ -141,7 +141,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The most load that keeps limits."""
 
     limits: tuple[str, ...]
@@ -158,7 +158,7 @@ class Found:
     """The lowest load that misses them; None: none was tried."""
     most: Figure | None
     """The highest rate of a load that keeps them: IOPS or bytes a second."""
-    tried: tuple[Tried, ...]
+    loads: tuple[TriedLoad, ...]
     """All loads, the lowest first."""
     ended: bool
     """Whether the search has ended."""
@@ -175,7 +175,7 @@ class Conclusions:
     matrices: tuple[Matrix, ...] = ()
     convergences: tuple[Convergence, ...] = ()
     effects: tuple[Effects, ...] = ()
-    found: Found | None = None
+    search: SearchResult | None = None
     """What a search found; None: the suite searches for nothing."""
     quantiles: tuple[float, ...] = QUANTILES
     """The quantiles of latency that are judged besides the mean."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
+import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -82,13 +85,42 @@ def test_the_page_of_models_opens_with_what_its_table_adds_up_to() -> None:
     assert re.findall(r"\d+ of \d+", text.partition("\n## ")[0]) == summed
 
 
-def test_the_site_shows_the_help_of_every_command() -> None:
-    specification = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+def script_of_docs(name: str) -> ModuleType:
+    """Import a Python file of ``docs/``."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert specification is not None
     assert specification.loader is not None
-    reference = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(reference)
-    page = reference.commands_page()
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_every_command_has_an_example_in_its_help() -> None:
+    page = script_of_docs("reference").commands_page()
+    for text in page.split("```text\nUsage: ")[1:]:
+        usage, _, rest = text.partition("\n")
+        command = usage.partition(" [OPTIONS]")[0]
+        if command != "iogauge model":
+            assert re.search(rf"^ {{6}}(eval \"\$\()?{command}\b", rest, re.MULTILINE), command
+
+
+def test_manual_pages_are_made_of_the_help(tmp_path: Path) -> None:
+    script_of_docs("man").main(tmp_path)
+    names = {"iogauge", *(f"iogauge-{name}" for name in COMMANDS)} | {
+        f"iogauge-model-{name}" for name in MODEL_COMMANDS
+    }
+    assert {path.stem for path in tmp_path.iterdir()} == names
+    page = (tmp_path / "iogauge-quick.1").read_text()
+    assert ".SH EXAMPLES\n.EX\niogauge quick /dev/nvme0n1\n" in page
+    assert ".B \\-\\-size BYTES\n" in page
+    if groff := shutil.which("groff"):
+        for path in tmp_path.iterdir():
+            ran = subprocess.run([groff, "-man", "-ww", "-Tutf8", path], check=True, capture_output=True)
+            assert ran.stderr == b"", path
+
+
+def test_the_site_shows_the_help_of_every_command() -> None:
+    page = script_of_docs("reference").commands_page()
     for command in [*COMMANDS, *(f"model {name}" for name in MODEL_COMMANDS)]:
         assert f"# iogauge {command}\n\n```text\nUsage: iogauge {command} " in page
 

@@ -23,7 +23,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from iogauge.cli import COMMANDS, FOLDERS
-from iogauge.cli.terminal import leftover, one_dash, process, status, streams
+from iogauge.cli.terminal import completing, leftover, one_dash, process, status, streams
 from iogauge.errors import IogaugeError
 from iogauge.text import invalid
 from iogauge.text.option import command_line
@@ -111,6 +111,7 @@ def load(*words: str) -> Any:
     for param in command.params:
         if isinstance(param, TyperArgument):
             param.display_type_rich = _no_type  # type: ignore[assignment, method-assign]
+    completing.add_values(command.params)
     return command
 
 
@@ -159,6 +160,8 @@ def call(arguments: Sequence[str]) -> int:
     """Run the command that ``arguments`` name, and return its exit status."""
     try:
         group = _group(COMMANDS, _root)
+        if question := os.environ.get(completing.VARIABLE):
+            return completing.answer(group, question)
         leftover.undo()
         with command_line(), group.make_context("iogauge", list(arguments)) as context:
             group.invoke(context)

@@ -54,7 +54,7 @@ def find(
 ) -> Review:
     """Find the most IOPS or bandwidth that keeps limits of latency, and return the saved review.
 
-    The conclusions of its suite have what was found (``Found``), with every load that was tried.
+    The conclusions of its suite have what was found (``SearchResult``), with every load that was tried.
 
     Args:
         target: a block device, a file or a drive model (``"model:p4800x"``).
@@ -91,8 +91,8 @@ def find(
         ...     saved = iogauge.find(
         ...         "model:p4800x", limit="p99 < 100us", runtime="200ms", seed=1, output=f"{folder}/saved"
         ...     )
-        ...     found = saved.suite("find").conclusions.found
-        ...     500_000 < found.holds < found.breaks < 600_000
+        ...     search = saved.suite("find").conclusions.search
+        ...     500_000 < search.holds < search.breaks < 600_000
         True
     """
     reporter = Reporter(on_progress)

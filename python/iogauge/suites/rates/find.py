@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from iogauge.results.conclusions import Conclusions, Found, Tried
+from iogauge.results.conclusions import Conclusions, SearchResult, TriedLoad
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Goal, Kind, LatencyLimit, Over, RunRecord, StepPlan, SuitePlan
@@ -49,6 +49,7 @@ AXES: dict[Over, Axis] = {
 }
 MOST: dict[Over, int] = {"depth": 256, "jobs": 64}
 """The largest depth and the most jobs that are tried."""
+_VARIED: dict[Over, str] = {"depth": "iodepth", "jobs": "numjobs"}
 FIRST = 8
 """The first depth, and the first number of jobs, that is tried."""
 BEYOND = 1.05
@@ -117,43 +118,46 @@ class Find(Suite):
         return () if chosen is None else (_step(StepTemplate.of(plan), goal, chosen),)
 
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
-        """Estimate one step at least, and at most all trials, half of them longer; their rate has no limit."""
+        """Estimate one step at least, and at most all trials, every other one longer; no rate limits them."""
         goal = _goal(plan)
-        load = StepTemplate.of(plan)
-        unlimited = goal.model_copy(update={"over": "depth"})
-        most = [
-            _step(load, unlimited, Next(number, 1 if number % 2 else LONGER)) for number in range(MOST_TRIALS)
+        template = StepTemplate.of(plan)
+        load = {**goal.load, _VARIED[goal.over]: MOST[goal.over]} if goal.over in MOST else goal.load
+        steps = [
+            replace(template, runtime_ns=template.runtime_ns * (1 + (LONGER - 1) * (number % 2))).step(
+                f"trial-{number}", number, {JOB: {**load, "iodepth_batch": 1}}
+            )
+            for number in range(MOST_TRIALS)
         ]
-        return Ahead(tuple(most[1:2]) if plan.search else (), tuple(most))
+        return Ahead(tuple(steps[: 1 if plan.search else 0]), tuple(steps))
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the most that keeps the limits, how closely it is known, and all loads that were tried."""
         goal = _goal(result.plan)
-        tried = tuple(
+        loads = tuple(
             sorted(
                 (_tried(position, goal) for position in result.positions),
                 key=lambda load: (load.at, load.longer),
             )
         )
-        if not tried:
+        if not loads:
             return Conclusions()
         most = _most(result.plan, result.review)
         bracket = bracket_of([trial for _, trial in _paired(result, goal)])
         ended = next_trial([trial for _, trial in _paired(result, goal)], _range(goal, most)) is None
-        found = Found(
+        search = SearchResult(
             limits=tuple(limit.text for limit in goal.limits),
             unit=result.plan.axis.unit,
             estimate=_estimate(goal, bracket),
             holds=bracket.holds,
             breaks=bracket.breaks,
             most=_best(result, goal, bracket),
-            tried=tried,
+            loads=loads,
             ended=ended,
         )
         quantiles = sorted({limit.quantile for limit in goal.limits if limit.quantile} | {0.5})
         return Conclusions(
-            findings=tuple(_sentences(result, goal, bracket, found)),
-            found=found,
+            findings=tuple(_sentences(result, goal, bracket, search)),
+            search=search,
             quantiles=tuple(quantiles),
         )
 
@@ -195,10 +199,8 @@ def _step(template: StepTemplate, goal: Goal, chosen: Next) -> StepPlan:
         )
         enough_ns = round(ENOUGH * samples / (at * _share(goal)) * 1e9)
         runtime_ns = max(runtime_ns, min(enough_ns, MOST_LONGER * template.runtime_ns) // 10**6 * 10**6)
-    elif goal.over == "depth":
-        options = {**load, "iodepth": round(at), "iodepth_batch": 1}
     else:
-        options = {**load, "numjobs": round(at), "iodepth_batch": 1}
+        options = {**load, _VARIED[goal.over]: round(at), "iodepth_batch": 1}
     again = chosen.effort > 1
     return replace(template, runtime_ns=runtime_ns).step(
         f"{goal.over}-{at:.0f}" + (f"-{chosen.effort}x" if again else ""),
@@ -263,8 +265,8 @@ def _figure(position: Position, limit: LatencyLimit) -> Figure | None:
     return figures.mean if limit.quantile is None else figures.quantile(limit.quantile)
 
 
-def _tried(position: Position, goal: Goal) -> Tried:
-    return Tried(
+def _tried(position: Position, goal: Goal) -> TriedLoad:
+    return TriedLoad(
         at=position.at,
         longer=bool(position.plan.label),
         outcome=_outcome(position, goal).value,
@@ -298,7 +300,7 @@ def _estimate(goal: Goal, bracket: Bracket) -> float | None:
     return math.sqrt(bracket.holds * bracket.breaks)
 
 
-def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, found: Found) -> Iterable[str]:
+def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, search: SearchResult) -> Iterable[str]:
     """Yield the answer, what decides its ends, and what contradicts it."""
     limits = " and ".join(limit.text for limit in goal.limits)
     unit = result.plan.axis.unit
@@ -313,21 +315,21 @@ def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, found: Found) 
             key=lambda position: bool(position.plan.label),
         )
 
-    if not found.ended:
+    if not search.ended:
         yield f"the search for the most load with {limits} has not ended: resume the review"
     elif bracket.holds is None:
         yield f"no load is shown to keep {limits}"
     else:
-        yield f"{limits} up to {_answer(goal, bracket, found, placed)}"
+        yield f"{limits} up to {_answer(goal, bracket, search, placed)}"
     if bracket.holds is not None:
         yield f"kept at {placed(bracket.holds)}: {_latency(longest(bracket.holds), goal)}"
     if bracket.breaks is not None:
         missed = longest(bracket.breaks)
         served = f", and only {_iops(missed.figures.iops)} are served" if _overloads(missed, goal) else ""
         yield f"missed at {placed(bracket.breaks)}: {_latency(missed, goal)}{served}"
-    elif found.ended:
-        yield f"no load that was tried misses it; the most was {placed(max(load.at for load in found.tried))}"
-    if bracket.undecided and found.ended:
+    elif search.ended:
+        yield f"no load that was tried misses it; the most was {placed(max(load.at for load in search.loads))}"
+    if bracket.undecided and search.ended:
         loads = numbers.listed([placed(trial.at) for trial in bracket.undecided])
         yield f"not shown at {loads}: longer runs would narrow the interval"
     if bracket.reversed_at:
@@ -335,18 +337,18 @@ def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, found: Found) 
         yield f"not monotone: kept at {loads}, although missed at {placed(bracket.breaks or 0)}"
 
 
-def _answer(goal: Goal, bracket: Bracket, found: Found, placed: Callable[[float], str]) -> str:
+def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable[[float], str]) -> str:
     """Return the load at which the limits end, with its interval, and its rate unless the load is that."""
     assert bracket.holds is not None
-    assert found.most is not None
+    assert search.most is not None
     if goal.over != "rate":
         shown = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
-        return f"{placed(bracket.holds)}: {numbers.estimated(found.most, shown)}"
+        return f"{placed(bracket.holds)}: {numbers.estimated(search.most, shown)}"
     if bracket.breaks is None:
         return f"{placed(bracket.holds)}, all that was tried"
-    assert found.estimate is not None
-    answer = numbers.ranged(found.estimate, bracket.holds, bracket.breaks, _rounded)
-    return answer if goal.quantity == "iops" else f"{answer}, {numbers.bandwidth(found.most.value)}"
+    assert search.estimate is not None
+    answer = numbers.ranged(search.estimate, bracket.holds, bracket.breaks, _rounded)
+    return answer if goal.quantity == "iops" else f"{answer}, {numbers.bandwidth(search.most.value)}"
 
 
 def _rounded(iops: float) -> str:

@@ -58,11 +58,11 @@ def paced(load: Load, rate: float) -> dict[str, object]:
     >>> paced({"rw": "randrw", "rwmixread": 70, "numjobs": 4}, 4000)["rate_iops"]
     '700,300'
     """
-    each = round(rate / int(load.get("numjobs", 1)))
-    reads = round(each * int(load.get("rwmixread", 50)) / 100)
+    per_job = round(rate / int(load.get("numjobs", 1)))
+    reads = round(per_job * int(load.get("rwmixread", 50)) / 100)
     return {
         **load,
-        "rate_iops": f"{reads},{each - reads}" if _mixed(load) else each,
+        "rate_iops": f"{reads},{per_job - reads}" if _mixed(load) else per_job,
         "rate_process": "poisson",
     }
 

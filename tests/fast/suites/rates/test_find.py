@@ -11,12 +11,12 @@ import pytest
 
 import iogauge
 from iogauge.cli import main
-from iogauge.results.conclusions import Found
+from iogauge.results.conclusions import SearchResult
 from tests.fast.suites.rates.known import BYTES, MOST, SERVICE_NS, knee, one_lane, share_waiting_less
 
 
-def found(saved: iogauge.Review) -> Found:
-    result = saved.suite("find").conclusions.found
+def search_of(saved: iogauge.Review) -> SearchResult:
+    result = saved.suite("find").conclusions.search
     assert result is not None
     return result
 
@@ -32,14 +32,14 @@ def test_the_limit_of_a_known_queue_is_found(
 ) -> None:
     limit = f"p{100 * quantile:g} < {us(services)}"
     saved = iogauge.find(one_lane(tmp_path), limit=limit, runtime="1s", seed=seed, output=tmp_path / "saved")
-    result = found(saved)
+    result = search_of(saved)
     true = knee(quantile, services * SERVICE_NS)
     assert result.estimate is not None
     assert abs(result.estimate / true - 1) < 0.03
     assert result.holds is not None
     assert result.breaks is not None
     assert result.holds <= true <= result.breaks
-    assert len(result.tried) <= 20
+    assert len(result.loads) <= 20
     assert result.ended
 
 
@@ -53,11 +53,11 @@ def test_a_mix_on_a_full_duplex_link_carries_twice_as_much(tmp_path: Path) -> No
         seed=1,
         output=tmp_path / "saved",
     )
-    result = found(saved)
+    result = search_of(saved)
     assert result.holds is not None
     assert result.breaks is not None
     assert result.holds <= 2 * knee(0.99, 6 * SERVICE_NS) <= result.breaks
-    assert all(len(load.latencies) == 2 for load in result.tried)
+    assert all(len(load.latencies) == 2 for load in result.loads)
 
 
 @pytest.mark.parametrize("over", ["depth", "jobs"])
@@ -72,7 +72,7 @@ def test_the_depth_of_a_closed_loop_is_found_to_the_number(over: str, tmp_path: 
         seed=1,
         output=tmp_path / "saved",
     )
-    result = found(saved)
+    result = search_of(saved)
     assert (result.holds, result.breaks) == (6, 7)
     assert result.most is not None
     assert math.isclose(result.most.value, MOST * BYTES, rel_tol=0.01)
@@ -83,18 +83,18 @@ def test_a_rate_beyond_what_is_served_misses_any_limit(tmp_path: Path) -> None:
     saved = iogauge.find(
         one_lane(tmp_path), limit="p50 < 10s", runtime="200ms", seed=1, output=tmp_path / "saved"
     )
-    result = found(saved)
+    result = search_of(saved)
     assert result.holds is not None
     assert result.breaks is not None
     assert result.holds <= MOST * 1.005
-    *_, missed = (load for load in result.tried if load.at == result.breaks)
+    *_, missed = (load for load in result.loads if load.at == result.breaks)
     assert not missed.served
 
 
 def test_an_interrupted_search_continues_to_the_same_end(tmp_path: Path) -> None:
     target = one_lane(tmp_path)
     options = {"limit": f"p99 < {us(6)}", "runtime": "50ms", "seed": 3, "precision": 0.1}
-    whole = iogauge.find(target, **options, output=tmp_path / "whole")  # type: ignore[arg-type]
+    complete = iogauge.find(target, **options, output=tmp_path / "complete")  # type: ignore[arg-type]
     news = []
 
     def stop(progress: iogauge.Progress) -> None:
@@ -105,9 +105,9 @@ def test_an_interrupted_search_continues_to_the_same_end(tmp_path: Path) -> None
     with pytest.raises(iogauge.Interrupted):
         iogauge.find(target, **options, output=tmp_path / "halved", on_progress=stop)  # type: ignore[arg-type]
     halved = iogauge.open_review(tmp_path / "halved")
-    assert len(halved.suite("find")) < len(whole.suite("find"))
+    assert len(halved.suite("find")) < len(complete.suite("find"))
     resumed = iogauge.review(resume=tmp_path / "halved")
-    assert found(resumed) == found(whole)
+    assert search_of(resumed) == search_of(complete)
 
 
 def test_a_file_of_others_is_only_read(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_file_of_others_is_only_read(tmp_path: Path) -> None:
     target.write_bytes(content)
     options = {"limit": "p50 < 100s", "over": "depth", "size": "1m", "runtime": "20ms", "seed": 1}
     saved = iogauge.find(target, **options, output=tmp_path / "saved")  # type: ignore[arg-type]
-    assert found(saved).holds == 256
+    assert search_of(saved).holds == 256
     assert target.read_bytes() == content
     with pytest.raises(iogauge.IogaugeError, match="theirs"):
         iogauge.find(target, **options, rw="randwrite", output=tmp_path / "refused")  # type: ignore[arg-type]
@@ -154,15 +154,15 @@ def test_the_command_prints_the_answer_first(
     monkeypatch.chdir(tmp_path)
     target = one_lane(Path())
     options = ["--limit", f"p99 < {us(6)}", "--runtime", "100ms", "--seed", "1", "--precision", "0.1"]
-    assert main(["find", target, *options, "--output", str(tmp_path / "saved")]) == 0
+    assert main(["find", target, *options, "--output", "saved"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"p99 < {us(6)} up to 3")
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert main(["show", str(tmp_path / "saved"), "--json"]) == 0
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
-    assert plan["found"]["holds"] < plan["found"]["estimate"] < plan["found"]["breaks"]
-    assert {load["outcome"] for load in plan["found"]["tried"]} <= {"met", "missed", "not shown"}
+    assert plan["search"]["holds"] < plan["search"]["estimate"] < plan["search"]["breaks"]
+    assert {load["outcome"] for load in plan["search"]["loads"]} <= {"met", "missed", "not shown"}
     assert main(["report", str(tmp_path / "saved"), "--output", str(tmp_path / "saved.html")]) == 0
 
 
