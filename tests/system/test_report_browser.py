@@ -130,9 +130,13 @@ def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file
 
 def test_findings_come_first_and_lead_to_their_ratios(browser: Browser, file: Path) -> None:
     page = opened(browser, file).page
-    (headline, *_) = page.locator("ol.sentences li").all_inner_texts()
-    assert headline.startswith(page.locator(".headline").inner_text())
-    assert "P3700 800 GB, model" in headline
+    headline = page.locator(".headline a")
+    first = page.locator("ol.sentences li").first
+    assert headline.get_attribute("href") == f"#{first.get_attribute('id')}"
+    # The headline is the finding without its remarks: its words, in their order.
+    words = iter(first.inner_text().split())
+    assert all(word in words for word in headline.inner_text().rstrip(".").split())
+    assert "P3700 800 GB, model" in headline.inner_text()
     link = page.locator("ol.sentences a[href^='#compared-1-']").first
     target = link.get_attribute("href")
     assert target is not None
