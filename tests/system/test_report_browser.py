@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from iogauge.cli import main
 from iogauge.suites import DEFAULT
 from tests import reviews
+from tests.pages import needs_chromium
 from tests.reviews import Drive
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 MOST_BYTES = 5_000_000
 SOON_MS = 3_000
 WIDTHS = (400, 1600)
@@ -28,7 +26,7 @@ READABLE = 4.5
 """WCAG 2.1, 1.4.3: contrast of text to its background."""
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +36,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert main([*review, f"--output={folder}/review"]) == 0
     assert main(["report", f"{folder}/review"]) == 0
     return folder / "review" / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Root has no sandbox of Chromium's, and these pages are our own.
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 class Opened:
