@@ -36,6 +36,7 @@ def write_report(
     suites: Sequence[str] | str = (),
     margin: float | str = MARGIN,
     judge_by: Collection[StrPath] | StrPath = (),
+    verbose: bool = False,
     on_progress: OnProgress = lambda _: None,
 ) -> list[Path]:
     """Write a report of saved reviews, which compares all drives with the first; return the files written.
@@ -50,6 +51,7 @@ def write_report(
         suites: the names of the suites to report; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
         judge_by: Python files with your own suites, which are run for their findings.
+        verbose: write all tables as Markdown; by default the answer and what else fits into 8 kB.
         on_progress: is called with each piece of news (``Progress``): parts that are done, and incomplete reviews.
 
     Raises:
@@ -74,7 +76,7 @@ def write_report(
         on_progress=on_progress,
     )
     pictures = {} if export is None else claim_charts(report.charts, Path(export), claims)
-    page.write(written(report, format=layout, on_progress=on_progress).encode())
+    page.write(written(report, format=layout, verbose=verbose, on_progress=on_progress).encode())
     charts = [] if export is None else write_charts(report.charts, pictures)
     return [page.path, *charts]
 
@@ -109,14 +111,21 @@ def read_report(
     return report
 
 
-def written(report: Report, *, format: Format, on_progress: OnProgress = lambda _: None) -> str:  # noqa: A002
-    """Return a report as the text of a page, or as Markdown."""
-    from iogauge.report import markdown
+def written(
+    report: Report,
+    *,
+    format: Format,  # noqa: A002
+    verbose: bool = False,
+    on_progress: OnProgress = lambda _: None,
+) -> str:
+    """Return a report as the text of a page, or as Markdown: a short one, or with ``verbose`` all of it."""
+    from iogauge.report.markdown import markdown
+    from iogauge.report.markdown_brief import brief
     from iogauge.report.page import render
     from iogauge.results.review import keep_computed
 
     if format == "md":
-        return markdown.markdown(report)
+        return markdown(report) if verbose else brief(report)
     page = render.page(report, on_progress=_parts("drawing", on_progress))
     keep_computed(report.drives)
     return page
