@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from iogauge.cli import main
 from tests.pages import needs_chromium, shown
 
 SIZES = ((1600, 900), (1280, 720), (390, 844))
@@ -64,3 +65,13 @@ def test_it_is_there_without_scripts(browser: Browser, report: Path) -> None:
     page = shown(browser, report, 1280, 720, scripts=False)
     assert page.locator(".headline").is_visible()
     assert page.locator(".hero svg").is_visible()
+
+
+def test_its_markdown_is_short(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reviews = sorted(str(manifest.parent) for manifest in report.parent.glob("*/manifest.json"))
+    capsys.readouterr()
+    assert main(["report", *reviews, "--format=md"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("## ")
+    assert "| 95 % interval |" in text
+    assert len(text.encode()) <= 8000
