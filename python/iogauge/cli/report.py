@@ -16,7 +16,7 @@ page is report.html: in the review's directory for one review, in the current di
 
 The report of an incomplete review has the steps that are complete.
 
-    iogauge report saved
+    iogauge report saved --for wal
 
     iogauge report optane flash published --output page.html
 """
@@ -58,6 +58,10 @@ def report(
         Path | None, typer.Option("--export", metavar="DIRECTORY", help="Write SVG, PNG and CSV here too.")
     ] = None,
     judge_by: JudgeBy = None,
+    use: Annotated[
+        list[str] | None,
+        typer.Option("--for", metavar="PROFILE", help="Begin with the verdict for this use, such as wal."),
+    ] = None,
     verbose: Verbose = False,
 ) -> None:
     """Write the page, and the pictures with --export; print the names of the files written, one a line."""
@@ -73,7 +77,8 @@ def report(
     with ReportProgress() as progress:
         made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=progress)
         pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
-        text = library.written(made, format=layout, verbose=verbose, on_progress=progress)
+        verdict = library.verdict_of(reviews, use=use or ())
+        text = library.written(made, format=layout, verdict=verdict, verbose=verbose, on_progress=progress)
     if page is None:
         streams.show(text)
     else:

@@ -18,10 +18,13 @@ from iogauge.text.option import option
 MOST_BYTES = 8_000
 
 
-def brief(report: Report) -> str:
-    """Return a report as at most ``MOST_BYTES`` of Markdown, ending with a newline."""
+def brief(report: Report, *, verdict: str = "") -> str:
+    """Return a report as at most ``MOST_BYTES`` of Markdown, ending with a newline.
+
+    ``verdict`` is a sentence that stands before the headline, such as whether the drive is good enough for a use.
+    """
     findings = first_screen.ranked(report)
-    text = _text(_answer(report, findings))
+    text = _text(_answer(report, findings, verdict))
     left_out: list[str] = []
     for title, lines in _details(report, findings):
         folded = _text(["<details>", f"<summary>{_plain(title)}</summary>", "", *lines, "</details>", ""])
@@ -32,11 +35,14 @@ def brief(report: Report) -> str:
     return text.rstrip() + "\n" + _more(left_out)
 
 
-def _answer(report: Report, findings: tuple[first_screen.Finding, ...]) -> Iterator[str]:
+def _answer(report: Report, findings: tuple[first_screen.Finding, ...], verdict: str) -> Iterator[str]:
     yield f"## {escaped(', '.join(report.tested))}"
     yield ""
     yield escaped(first_screen.subject(report))
     yield ""
+    if verdict:
+        yield f"**{escaped(verdict)}**"
+        yield ""
     if findings:
         yield f"**{escaped(findings[0].headline)}**"
         yield ""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge.cli import main
 from iogauge.report import markdown_brief
 from iogauge.report.markdown_brief import MOST_BYTES, brief
@@ -60,6 +62,15 @@ def test_verbose_has_every_table(tmp_path: Path, capsys: pytest.CaptureFixture[s
     text = capsys.readouterr().out
     assert "\n### Write pressure\n" in text
     assert "<details>" not in text
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md"])
+def test_the_verdict_for_a_use_comes_before_the_headline(tmp_path: Path, name: str) -> None:
+    review = saved(tmp_path)
+    (verdict,) = iogauge.judge(review, use="wal").sentences
+    iogauge.write_report(review, tmp_path / name, use="wal")
+    text = html.unescape((tmp_path / name).read_text("utf-8")).replace("\\", "")
+    assert text.index(verdict) < text.index(ranked(Report.of([review]))[0].headline)
 
 
 def test_no_name_becomes_markup(tmp_path: Path) -> None:
