@@ -1,4 +1,4 @@
-"""Fixtures that make devices for several tests."""
+"""Fixtures that make devices, and pages in a browser, for several tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
+from tests import pages
 from tests.refusals import IMAGE_BYTES, Attach, sh
 
 
@@ -65,3 +67,18 @@ def mount(tmp_path: Path, undo: contextlib.ExitStack) -> Callable[..., Path]:
         return point
 
     return mount_device
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Root has no sandbox of Chromium's, and these pages are our own.
+        opened = playwright.chromium.launch(executable_path=pages.CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session", params=pages.KINDS)
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of each kind of report."""
+    return pages.report(request.param, tmp_path_factory.mktemp("report"))

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from iogauge.cli import main
 from iogauge.suites import DEFAULT
 from tests import reviews
+from tests.pages import needs_chromium
 from tests.reviews import Drive
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 MOST_BYTES = 5_000_000
 SOON_MS = 3_000
 WIDTHS = (400, 1600)
@@ -28,7 +26,7 @@ READABLE = 4.5
 """WCAG 2.1, 1.4.3: contrast of text to its background."""
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +36,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert main([*review, f"--output={folder}/review"]) == 0
     assert main(["report", f"{folder}/review"]) == 0
     return folder / "review" / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Root has no sandbox of Chromium's, and these pages are our own.
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 class Opened:
@@ -130,10 +119,13 @@ def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file
 
 def test_findings_come_first_and_lead_to_their_ratios(browser: Browser, file: Path) -> None:
     page = opened(browser, file).page
-    (headline, *_) = page.locator("ol.sentences li").all_inner_texts()
-    # The headline is the first finding up to its remarks.
-    assert headline.startswith(page.locator(".headline").inner_text().rstrip("."))
-    assert "P3700 800 GB, model" in headline
+    headline = page.locator(".headline a")
+    first = page.locator("ol.sentences li").first
+    assert headline.get_attribute("href") == f"#{first.get_attribute('id')}"
+    # The headline is the finding without its remarks: its words, in their order.
+    words = iter(first.inner_text().split())
+    assert all(word in words for word in headline.inner_text().rstrip(".").split())
+    assert "P3700 800 GB, model" in headline.inner_text()
     link = page.locator("ol.sentences a[href^='#compared-1-']").first
     target = link.get_attribute("href")
     assert target is not None

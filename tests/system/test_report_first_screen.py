@@ -2,63 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from iogauge.cli import main
+from tests.pages import needs_chromium, shown
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SIZES = ((1600, 900), (1280, 800), (390, 844))
-QUICK = ("--seed=1", "--runtime=100ms")
-REVIEWS = {
-    "one suite": ("model:p4800x", "--suite=write-pressure"),
-    "a default review": ("model:p4800x",),
-    "two drives": ("model:p4800x", "model:p3700"),
-    "a SNIA test": ("model:p4800x", "--suite=pts-iops"),
-    "a suite of your own": ("model:p4800x", "--plan=examples/plan.toml"),
-}
+SIZES = ((1600, 900), (1280, 720), (390, 844))
 FEWEST, MOST = 4, 6
 LEGIBLE = 150
 """The least height of the chart's picture in pixels."""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
-
-
-@pytest.fixture(scope="module", params=list(REVIEWS))
-def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("first-screen")
-    assert main(["review", *REVIEWS[request.param], *QUICK, f"--output={folder}/review"]) == 0
-    assert main(["report", f"{folder}/review"]) == 0
-    return folder / "review" / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # Root has no sandbox of Chromium's, and these pages are our own.
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-def shown(browser: Browser, file: Path, width: int, height: int, *, scripts: bool = True) -> Page:
-    context = browser.new_context(viewport={"width": width, "height": height}, java_script_enabled=scripts)
-    page = context.new_page()
-    page.goto(file.as_uri())
-    if scripts:
-        page.wait_for_selector(".hero[data-drawn] svg")
-    return page
+pytestmark = needs_chromium
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_the_answer_its_figures_and_its_chart_need_no_scrolling(
-    browser: Browser, file: Path, width: int, height: int
+    browser: Browser, report: Path, width: int, height: int
 ) -> None:
-    page = shown(browser, file, width, height)
+    page = shown(browser, report, width, height)
     for part in ("h1", ".headline", ".first .figures", ".hero [data-title]", ".hero [data-plot] svg"):
         box = page.locator(part).bounding_box()
         assert box is not None, part
@@ -70,24 +34,24 @@ def test_the_answer_its_figures_and_its_chart_need_no_scrolling(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_chart_of_the_first_screen_is_on_the_page_once(browser: Browser, file: Path) -> None:
-    page = shown(browser, file, 1280, 800)
+def test_the_chart_of_the_first_screen_is_on_the_page_once(browser: Browser, report: Path) -> None:
+    page = shown(browser, report, 1280, 720)
     name = page.locator(".hero").get_attribute("data-chart")
     assert page.locator(f"[data-chart='{name}']").count() == 1
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(set(ids)) == len(ids)
 
 
-def test_findings_are_few_and_the_rest_is_folded(browser: Browser, file: Path) -> None:
-    page = shown(browser, file, 1280, 800)
+def test_findings_are_few_and_the_rest_is_folded(browser: Browser, report: Path) -> None:
+    page = shown(browser, report, 1280, 720)
     lists = page.locator("ol.sentences")
     assert lists.count() == 1
     assert lists.locator("li").count() <= 7
     assert not page.locator("ul.sentences").first.is_visible()
 
 
-def test_every_chart_has_its_data_as_a_table(browser: Browser, file: Path) -> None:
-    page = shown(browser, file, 1280, 800)
+def test_every_chart_has_its_data_as_a_table(browser: Browser, report: Path) -> None:
+    page = shown(browser, report, 1280, 720)
     folded = page.locator(".hero [data-table]")
     assert folded.locator("tr").count() == 0
     folded.locator("summary").focus()
@@ -97,7 +61,17 @@ def test_every_chart_has_its_data_as_a_table(browser: Browser, file: Path) -> No
     assert page.locator("[data-chart]").count() == page.locator("[data-table]").count()
 
 
-def test_it_is_there_without_scripts(browser: Browser, file: Path) -> None:
-    page = shown(browser, file, 1280, 800, scripts=False)
+def test_it_is_there_without_scripts(browser: Browser, report: Path) -> None:
+    page = shown(browser, report, 1280, 720, scripts=False)
     assert page.locator(".headline").is_visible()
     assert page.locator(".hero svg").is_visible()
+
+
+def test_its_markdown_is_short(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reviews = sorted(str(manifest.parent) for manifest in report.parent.glob("*/manifest.json"))
+    capsys.readouterr()
+    assert main(["report", *reviews, "--format=md"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("## ")
+    assert "| 95 % interval |" in text
+    assert len(text.encode()) <= 8000

@@ -9,14 +9,14 @@ same loads.
 The page needs no network. Its charts can show other statistics, and can be saved from the page. Without --output, the
 page is report.html: in the review's directory for one review, in the current directory for several.
 
---format md prints the findings, a table for each suite and the circumstances as Markdown, for a pull request. The
-suffix of --output decides the format too: .html or .md.
+--format md prints Markdown for a pull request, at most 8 kB: the answer, the key figures, and folded what else fits;
+--verbose prints all of it. The suffix of --output decides the format too: .html or .md.
 
 --export also writes every chart as SVG and PNG, and its data as CSV, for scripts and papers.
 
 The report of an incomplete review has the steps that are complete.
 
-    iogauge report saved
+    iogauge report saved --for wal
 
     iogauge report optane flash published --output page.html
 """
@@ -32,6 +32,7 @@ import typer
 from iogauge.cli.terminal import process, streams
 from iogauge.cli.terminal.judge_by import JudgeBy
 from iogauge.cli.terminal.report_progress import ReportProgress
+from iogauge.cli.terminal.shared_options import Verbose
 
 
 class Format(StrEnum):
@@ -57,6 +58,11 @@ def report(
         Path | None, typer.Option("--export", metavar="DIRECTORY", help="Write SVG, PNG and CSV here too.")
     ] = None,
     judge_by: JudgeBy = None,
+    use: Annotated[
+        list[str] | None,
+        typer.Option("--for", metavar="PROFILE", help="Begin with the verdict for this use, such as wal."),
+    ] = None,
+    verbose: Verbose = False,
 ) -> None:
     """Write the page, and the pictures with --export; print the names of the files written, one a line."""
     from iogauge.library.reading import report as library
@@ -71,7 +77,8 @@ def report(
     with ReportProgress() as progress:
         made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=progress)
         pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
-        text = library.written(made, format=layout, on_progress=progress)
+        verdict = library.verdict_of(reviews, use=use or ())
+        text = library.written(made, format=layout, verdict=verdict, verbose=verbose, on_progress=progress)
     if page is None:
         streams.show(text)
     else:

@@ -44,11 +44,11 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"## {escaped(', '.join(report.tested))}"
     yield ""
     for machines in report.differences.machines:
-        yield from _settings(machines, several=len(report.differences.machines) > 1)
+        yield from settings_lines(machines, several=len(report.differences.machines) > 1)
     for section in report.sections:
         yield from _findings(section)
     for section in report.sections:
-        yield from _section(section)
+        yield from suite_lines(section)
     if any(row.cells and any(cell.unsupported for cell in row.cells) for row in _rows(report)):
         yield "○ marks a quantile that its sample does not support: fewer than ten samples lie beyond it."
         yield ""
@@ -58,9 +58,9 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"{capitalised(remark)}."
         yield ""
     for machine in report.machines:
-        yield from _machine(machine, several=len(report.machines) > 1)
+        yield from machine_lines(machine, several=len(report.machines) > 1)
     for label, drives in report.tested.items():
-        yield from _circumstances(label, drives)
+        yield from circumstances(label, drives)
     yield "**How to measure it again**"
     yield ""
     for drive in report.reviews:
@@ -73,7 +73,7 @@ def _rows(report: Report) -> Iterator[StepRow]:
         yield from step_rows(drive)
 
 
-def _settings(machines: MachineComparison, *, several: bool) -> Iterator[str]:
+def settings_lines(machines: MachineComparison, *, several: bool) -> Iterator[str]:
     """Yield in which settings the machines of two drives differ."""
     head = f"{machines.after} against {machines.before}: " if several else ""
     yield escaped(f"{head}{capitalised(machines.answer)}.")
@@ -103,7 +103,8 @@ def _sentences(section: Section) -> Iterator[str]:
         yield from (f"- {escaped(head + sentence.text)}" for sentence in pair.sentences)
 
 
-def _section(section: Section) -> Iterator[str]:
+def suite_lines(section: Section) -> Iterator[str]:
+    """Yield a suite's tables: its steps, its conclusions, and how much repeats differ."""
     plan = section.plan
     yield f"### {escaped(plan.title)}"
     yield ""
@@ -167,7 +168,7 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
         yield ""
 
 
-def _machine(part: MachinePart, *, several: bool) -> Iterator[str]:
+def machine_lines(part: MachinePart, *, several: bool) -> Iterator[str]:
     """Yield what differs and what changed; the other settings and every step's interrupts are on the page alone."""
     yield f"### {escaped(f'Machine: {part.label}' if several else 'Machine')}"
     yield ""
@@ -180,7 +181,8 @@ def _machine(part: MachinePart, *, several: bool) -> Iterator[str]:
             yield from table(conclusion.head, conclusion.rows, left=len(conclusion.head))
 
 
-def _circumstances(label: str, drives: Sequence[SuiteResult]) -> Iterator[str]:
+def circumstances(label: str, drives: Sequence[SuiteResult]) -> Iterator[str]:
+    """Yield a drive's target, machine and warnings."""
     terms = [
         f"{term.lower()} {value}"
         for _, facts in environment(drives[0])

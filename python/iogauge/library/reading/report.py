@@ -36,6 +36,8 @@ def write_report(
     suites: Sequence[str] | str = (),
     margin: float | str = MARGIN,
     judge_by: Collection[StrPath] | StrPath = (),
+    use: Sequence[StrPath] | StrPath = (),
+    verbose: bool = False,
     on_progress: OnProgress = lambda _: None,
 ) -> list[Path]:
     """Write a report of saved reviews, which compares all drives with the first; return the files written.
@@ -50,6 +52,8 @@ def write_report(
         suites: the names of the suites to report; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
         judge_by: Python files with your own suites, which are run for their findings.
+        use: profiles, such as ``"wal"``: the report begins with whether the drives are good enough for them.
+        verbose: write all tables as Markdown; by default the answer and what else fits into 8 kB.
         on_progress: is called with each piece of news (``Progress``): parts that are done, and incomplete reviews.
 
     Raises:
@@ -74,7 +78,10 @@ def write_report(
         on_progress=on_progress,
     )
     pictures = {} if export is None else claim_charts(report.charts, Path(export), claims)
-    page.write(written(report, format=layout, on_progress=on_progress).encode())
+    verdict = verdict_of(names, use=as_list(use))
+    page.write(
+        written(report, format=layout, verdict=verdict, verbose=verbose, on_progress=on_progress).encode()
+    )
     charts = [] if export is None else write_charts(report.charts, pictures)
     return [page.path, *charts]
 
@@ -109,17 +116,40 @@ def read_report(
     return report
 
 
-def written(report: Report, *, format: Format, on_progress: OnProgress = lambda _: None) -> str:  # noqa: A002
-    """Return a report as the text of a page, or as Markdown."""
-    from iogauge.report import markdown
+def written(
+    report: Report,
+    *,
+    format: Format,  # noqa: A002
+    verdict: str = "",
+    verbose: bool = False,
+    on_progress: OnProgress = lambda _: None,
+) -> str:
+    """Return a report as the text of a page, or as Markdown: a short one, or with ``verbose`` all of it.
+
+    ``verdict`` is a sentence that stands before the headline.
+    """
+    from iogauge.report.markdown import markdown
+    from iogauge.report.markdown_brief import brief
     from iogauge.report.page import render
     from iogauge.results.review import keep_computed
+    from iogauge.text.markdown import escaped
 
     if format == "md":
-        return markdown.markdown(report)
-    page = render.page(report, on_progress=_parts("drawing", on_progress))
+        if not verbose:
+            return brief(report, verdict=verdict)
+        return f"**{escaped(verdict)}**\n\n{markdown(report)}" if verdict else markdown(report)
+    page = render.page(report, verdict=verdict, on_progress=_parts("drawing", on_progress))
     keep_computed(report.drives)
     return page
+
+
+def verdict_of(names: Sequence[StrPath], *, use: Sequence[StrPath]) -> str:
+    """Return the verdicts on reviews for some uses, a sentence each; empty without a use. Raises as ``judge`` does."""
+    from iogauge.library.reading.judge import judge
+    from iogauge.results.published import is_published
+
+    saved = [name for name in names if not is_published(fspath(name))]
+    return " ".join(judge(saved, use=use).sentences) if use else ""
 
 
 def format_of(output: Path | None, format: Format | None) -> Format:  # noqa: A002

@@ -39,6 +39,9 @@ def overview_chart(suites: Sequence[Sequence[SuiteResult]]) -> Chart | None:
     panels = [(drives, rows) for drives in suites if (rows := _rows(drives))]
     if len(panels) < 2:
         return None
+    # A column's panels align by their axes: the long labels of bars would push those below it to the right.
+    if _is_table(panels[0][1]):
+        panels = [panels[1], panels[0], *panels[2:]]
     labels = list(dict.fromkeys(drive.label for drives, _ in panels for drive in drives))
     title = "One figure a suite"
     texts = patch(
@@ -105,8 +108,12 @@ def _named(chosen: Sequence[tuple[SuiteResult, Position]]) -> bool:
     return bool(chosen) and all(position.plan.label for _, position in chosen)
 
 
+def _is_table(rows: Sequence[Row]) -> bool:
+    return all(row["label"] for row in rows)
+
+
 def _panel(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> Spec:
-    bars = all(row["label"] for row in rows)
+    bars = _is_table(rows)
     common = _common_words([str(row["label"]) for row in rows]) if bars else ""
     title = {
         "text": drive.plan.title,

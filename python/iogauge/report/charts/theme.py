@@ -17,7 +17,7 @@ STAIR_FILL = "#d5dae1"
 ALARM = "#c8321f"
 HEAT = "#e0a11b"
 
-DRIVES = ("#1f6fc4", "#d9541e", "#13a490", "#704bea", "#ab5d4b", "#1780a5")
+DRIVES = ("#2d96f0", "#c30f78", "#96961e", "#d27887", "#696900", "#1e5ae1")
 """Told apart with any colour vision, on light and on dark paper: ``tests/fast/report/charts/test_theme.py``."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [5, 5], [12, 4])

@@ -7,6 +7,7 @@
   const MOST_ROWS = 500;
   const PHONE = 240;
   const PHONE_SIDE = 58;
+  const PHONE_SIDE_OF_BARS = 92;
   document.documentElement.classList.add("scripted");
 
   // Rows refer to a list of distinct texts, and omit the first values that equal those of the row before.
@@ -49,14 +50,16 @@
     fitted.columns = narrow ? 2 : fitted.columns;
     const column = Math.floor((width - 14 - fitted.spacing * (fitted.columns - 1)) / fitted.columns);
     for (const panel of fitted.concat) {
-      let side = 0;
+      let [side, bars] = [0, false];
       for (const { axis } of panel.layer.map((layer) => layer.encoding.y).filter((y) => y?.axis?.minExtent)) {
-        side = narrow ? PHONE_SIDE : axis.minExtent;
+        bars = Boolean(axis.labelLimit);
+        side = !narrow ? axis.minExtent : bars ? PHONE_SIDE_OF_BARS : PHONE_SIDE;
         axis.minExtent = axis.maxExtent = side;
-        if (axis.labelLimit) axis.labelLimit = side - 4;
+        if (bars) axis.labelLimit = side - 2;
+        if (bars && narrow) axis.labelFontSize = 9;
       }
       panel.width = column - side - 8;
-      if (narrow) panel.height = 42;
+      if (narrow) panel.height = bars ? 62 : 42;
       panel.title.limit = column - 12;
       if (narrow) panel.title.fontSize = 11;
     }

@@ -1,0 +1,64 @@
+"""Reports to look at in headless Chromium: the kinds of reviews that there are, small, and how a page is opened."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from iogauge.cli import main
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+
+KINDS = ("demo", "a default review", "a comparison", "a SNIA test", "a suite of your own")
+
+_QUICK = ("--seed=1", "--runtime=100ms")
+_DEMO = ("model:p4800x", "model:p3700-800g")
+_REVIEWS = {
+    "a default review": ("model:p4800x",),
+    "a comparison": ("model:p4800x", "model:p3700"),
+    "a SNIA test": ("model:p4800x", "--suite=pts-iops"),
+    "a suite of your own": ("model:p4800x", "--plan=examples/plan.toml"),
+}
+
+
+def report(kind: str, folder: Path) -> Path:
+    """Measure what a kind of report is about, and return the page."""
+    page = folder / "report.html"
+    if kind == "demo":
+        # As `make demo`: a file and two models under write pressure.
+        targets = (f"{folder}/target.bin", *_DEMO)
+        reviews = [f"{folder}/{number}" for number, _ in enumerate(targets)]
+        for target, output in zip(targets, reviews, strict=True):
+            size = () if target.startswith("model:") else ("--size=16m",)
+            measured = ["review", target, "--suite=write-pressure", *size, *_QUICK, f"--output={output}"]
+            assert main(measured) == 0
+    else:
+        reviews = [f"{folder}/review"]
+        assert main(["review", *_REVIEWS[kind], *_QUICK, f"--output={folder}/review"]) == 0
+    assert main(["report", *reviews, f"--output={page}"]) == 0
+    return page
+
+
+def shown(
+    browser: Browser,
+    file: Path,
+    width: int,
+    height: int,
+    *,
+    scripts: bool = True,
+    scheme: Literal["light", "dark"] = "light",
+) -> Page:
+    """Open a page in a window of this size, and wait until its first chart is drawn."""
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, java_script_enabled=scripts, color_scheme=scheme
+    )
+    page = context.new_page()
+    page.goto(file.as_uri())
+    if scripts:
+        page.wait_for_selector(".hero[data-drawn] svg")
+    return page

@@ -1,0 +1,106 @@
+"""The page for everyone: WCAG 2.2 AA by axe-core, every control by keyboard alone, every chart's data as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.pages import needs_chromium, shown
+
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+GOOD_HABITS = ("heading-order", "empty-table-header", "page-has-heading-one", "region")
+UNFOLD = "for (const folded of document.querySelectorAll('details')) folded.open = true"
+# All tables of data and all drawings are alike, and axe needs minutes for thousands of cells and marks.
+UNFOLD_FOR_AXE = UNFOLD.replace("'details'", "'details:not([data-table]), .hero details'")
+CONTROLS = "a[href], button, input, select, summary, [tabindex='0']"
+
+pytestmark = needs_chromium
+
+
+def violations(page: Page, *, charts: bool = True) -> list[str]:
+    """Return each violation: its rule, and the elements that break it; without ``charts``, not of drawings."""
+    context = None if charts else {"exclude": [["[data-plot]"]]}
+    options: dict[str, object] = {
+        "runOnly": {"type": "tag", "values": list(RULES)},
+        "resultTypes": ["violations"],
+    }
+    options["rules"] = {rule: {"enabled": True} for rule in GOOD_HABITS}
+    found = Axe().run(page, context=context, options=options).response["violations"]
+    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]} ({len(rule['nodes'])})" for rule in found]
+
+
+def test_axe_sees_what_is_wrong(browser: Browser) -> None:
+    page = browser.new_page()
+    page.set_content("<p style='color: #999; background: #fff'>pale</p><img src='data:,'>")
+    broken = {violation.partition(":")[0] for violation in violations(page)}
+    assert {"color-contrast", "image-alt", "document-title"} <= broken
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_folded_or_unfolded(browser: Browser, report: Path, scheme: str) -> None:
+    page = shown(browser, report, 1280, 720, scheme=scheme)
+    assert violations(page) == []
+    page.evaluate(UNFOLD_FOR_AXE)
+    page.wait_for_selector(".hero [data-table] td")
+    assert violations(page, charts=False) == []
+
+
+def test_axe_finds_nothing_on_a_phone(browser: Browser, report: Path) -> None:
+    assert violations(shown(browser, report, 390, 844)) == []
+
+
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(browser: Browser, report: Path) -> None:
+    page = shown(browser, report, 1280, 720)
+    # One of a group of radio buttons takes the focus; arrow keys choose among them.
+    expected = page.evaluate(
+        """(controls) => {
+            const groups = new Set();
+            const stops = [...document.querySelectorAll(controls)].filter((element) => {
+                if (!element.checkVisibility()) return false;
+                if (element.type !== "radio") return true;
+                return !groups.has(element.name) && groups.add(element.name);
+            });
+            stops.forEach((element, index) => (element.dataset.stop = element.name || index));
+            return stops.length;
+        }""",
+        CONTROLS,
+    )
+    reached, unseen = set(), []
+    for _ in range(expected):
+        page.keyboard.press("Tab")
+        name, outlined, html = page.evaluate(
+            """() => {
+                const element = document.activeElement;
+                const drawn = element.type === "radio" ? element.nextElementSibling : element;
+                const { outlineStyle, outlineWidth } = getComputedStyle(drawn);
+                const stop = element.type === "radio" ? element.name : element.dataset.stop;
+                const outlined = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+                return [stop, outlined, element.outerHTML.slice(0, 120)];
+            }"""
+        )
+        reached.add(name)
+        if not outlined:
+            unseen.append(html)
+    assert len(reached) == expected
+    assert unseen == []
+
+
+def test_the_data_of_every_chart_is_a_table_beside_it(browser: Browser, report: Path) -> None:
+    page = shown(browser, report, 1280, 720)
+    charts = page.locator("[data-chart]").count()
+    tables = page.locator("[data-chart] > details[data-table]")
+    assert tables.count() == charts > 0
+    assert not page.locator("[data-table] table").first.is_visible()
+    page.evaluate(UNFOLD)
+    page.wait_for_function(
+        "(all) => document.querySelectorAll('[data-table] tbody').length === all", arg=charts
+    )
+    rows = page.evaluate(
+        "[...document.querySelectorAll('[data-table]')].map((each) => each.querySelectorAll('tbody tr').length)"
+    )
+    assert min(rows) > 0
+    heads = page.evaluate("[...document.querySelectorAll('[data-table] th')].every((head) => head.scope)")
+    assert heads
