@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests import pages
 from tests.refusals import IMAGE_BYTES, Attach, sh
+from tests.system import pages
 
 
 @pytest.fixture

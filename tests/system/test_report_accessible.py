@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from tests.pages import needs_chromium, shown
+from tests.system.pages import needs_chromium, shown
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 GOOD_HABITS = ("heading-order", "empty-table-header", "page-has-heading-one", "region")

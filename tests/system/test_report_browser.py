@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from iogauge.cli import main
 from iogauge.suites import DEFAULT
 from tests import reviews
-from tests.pages import needs_chromium
 from tests.reviews import Drive
+from tests.system.pages import needs_chromium
 
 MOST_BYTES = 5_000_000
 SOON_MS = 3_000

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from iogauge.cli import main
-from tests.pages import needs_chromium, shown
+from tests.system.pages import needs_chromium, shown
 
 SIZES = ((1600, 900), (1280, 720), (390, 844))
 FEWEST, MOST = 4, 6

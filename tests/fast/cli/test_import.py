@@ -122,7 +122,7 @@ def test_a_report_shows_what_was_told_of_a_target_there_alone(
             files.append(str(file))
     assert main(["import", *files, f"--output={tmp_path / 'r'}"]) == 0
     page = tmp_path / "r.md"
-    assert main(["report", str(tmp_path / "r"), "--format=md", f"--output={page}"]) == 0
+    assert main(["report", str(tmp_path / "r"), "--format=md", "--verbose", f"--output={page}"]) == 0
     parts = re.split(r"(?m)^.*Reported without samples", page.read_text())[1:]
     assert len(parts) == 4  # two jobs on two drives
     for part in parts:
@@ -162,7 +162,7 @@ def test_a_report_has_what_was_told_without_samples(
     assert main(["import", str(SAMPLES / "diskspd.xml"), f"--output={alone}"]) == 0
     capsys.readouterr()
     for review, figures in ((alone, ("13,900", "345.0 us")), (saved, ("11,150", "1.068 ms", "13,900"))):
-        assert main(["report", str(review), "--format=md"]) == 0
+        assert main(["report", str(review), "--format=md", "--verbose"]) == 0
         text = capsys.readouterr().out
         assert main(["report", str(review), f"--output={tmp_path}/page.html"]) == 0
         capsys.readouterr()

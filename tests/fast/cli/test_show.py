@@ -111,7 +111,7 @@ def test_how_repeats_differ_is_shown_where_asked_for(
     assert added[1].endswith("between runs")
     assert [line.split()[:3] for line in added[2:]] == [["0", "MB/s", "3"], ["100", "MB/s", "3"]]
     assert all(line.endswith("%") for line in added[2:])
-    assert main(["report", str(tmp_path / "r"), "--format=md"]) == 0
+    assert main(["report", str(tmp_path / "r"), "--format=md", "--verbose"]) == 0
     assert "| Mean: between runs |" in capsys.readouterr().out
 
 

@@ -5,7 +5,7 @@
   const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
   const NARROW = 560;
   const MOST_ROWS = 500;
-  const PHONE = 240;
+  const PHONE = 212;
   const PHONE_SIDE = 58;
   const PHONE_SIDE_OF_BARS = 92;
   document.documentElement.classList.add("scripted");
