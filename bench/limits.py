@@ -1,7 +1,8 @@
 """How often ``find`` finds a limit that is known, and at what cost: ``python -m bench.limits [SEEDS]``.
 
 The drive is memory behind a link of one lane, a queue M/D/1 at Poisson arrivals, so that Erlang's formula gives the
-rate at which a quantile of the response reaches a limit. Each seed searches for one of five limits, as ``iogauge find`` does by default.
+rate at which a quantile of the response reaches a limit. Each seed searches for one of five limits, by the defaults of
+``iogauge find``.
 """
 
 from __future__ import annotations
