@@ -28,8 +28,8 @@ def violations(page: Page, *, charts: bool = True) -> list[str]:
         "resultTypes": ["violations"],
     }
     options["rules"] = {rule: {"enabled": True} for rule in GOOD_HABITS}
-    found = Axe().run(page, context=context, options=options).response["violations"]
-    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]} ({len(rule['nodes'])})" for rule in found]
+    violations = Axe().run(page, context=context, options=options).response["violations"]
+    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]} ({len(rule['nodes'])})" for rule in violations]
 
 
 def test_axe_sees_what_is_wrong(browser: Browser) -> None:

@@ -183,7 +183,7 @@ def show(
     ``has_warnings``: the text holds the warnings already. ``names`` are those of the conditions, for the files
     ``results``.
     """
-    from iogauge.cli.brief.review import show_brief
+    from iogauge.cli.brief.review import show_brief, show_verdicts
     from iogauge.library import conditions
     from iogauge.library.reading.saved import Review as Judged
     from iogauge.report.run.surroundings import warnings
@@ -201,9 +201,11 @@ def show(
         data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
         streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
     else:
-        if verdicts:
+        if verdicts and text is not None:
             streams.show(f"{verdicts}\n")
-        if text is None:
+        if verdicts and text is None:
+            show_verdicts(verdicts, review, after=f"next: iogauge report {quoted}")
+        elif text is None:
             show_brief(review, command="review", after=f"next: iogauge report {quoted}")
         else:
             streams.show(f"{text(review)}next: iogauge report {quoted}\n")

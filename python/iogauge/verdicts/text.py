@@ -161,6 +161,25 @@ def lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
         yield from grid.labelled("note:", profile.caveat, indent="", width=6)
 
 
+def brief_lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
+    """Yield the verdicts of a review on one screen: the answers, each criterion in a sentence, and the remedies."""
+    if len({fitness.profile.name for fitness in verdicts}) > 1:
+        yield from _answers(verdicts)
+        return
+    for fitness in verdicts:
+        yield from grid.labelled("", sentence(fitness), indent="", width=0)
+    if len(verdicts) == 1:
+        yield ""
+        worst_first = (Outcome.MISSED, Outcome.NOT_MEASURED, Outcome.NOT_SHOWN, Outcome.MET)
+        for judged in (judged for outcome in worst_first for judged in verdicts[0].of(outcome)):
+            text = f"{judged.criterion.name}, {_asked(judged)}: {_shown(judged)}"
+            yield from grid.labelled(judged.outcome.value, text, indent="", width=14)
+    for more in dict.fromkeys(filter(None, map(remedy, verdicts))):
+        yield from grid.labelled("to decide:", more, indent="", width=14)
+    if caveat := verdicts[0].profile.caveat:
+        yield from grid.labelled("note:", caveat, indent="", width=14)
+
+
 def _rows(judged: JudgedCriterion, target: str) -> Iterator[str]:
     """Yield what one target's figure says of a criterion, and the scale."""
     parts = [f"{target}: " if target else "", _shown(judged)]

@@ -49,10 +49,10 @@ def test_it_begins_with_the_answer_and_folds_the_rest(
 
 def test_what_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = Report.of([saved(tmp_path)])
-    whole = len(brief(report).encode())
-    monkeypatch.setattr(markdown_brief, "MOST_BYTES", whole - 1)
+    all_bytes = len(brief(report).encode())
+    monkeypatch.setattr(markdown_brief, "MOST_BYTES", all_bytes - 1)
     text = brief(report)
-    assert len(text.encode()) < whole
+    assert len(text.encode()) < all_bytes
     (left_out,) = re.findall(r"^Left out: (.*)\. .*verbose.* writes everything\.$", text, re.MULTILINE)
     assert f"<summary>{left_out.split(', ')[0]}</summary>" not in text
 

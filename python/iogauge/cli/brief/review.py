@@ -21,6 +21,7 @@ from iogauge.text import numbers
 from iogauge.text.grid import narrowed, shortened
 
 if TYPE_CHECKING:
+    from iogauge.library.reading.judge import Verdicts
     from iogauge.library.reading.saved import Review
 
 LINES = 30
@@ -49,6 +50,13 @@ def show_brief(review: Review, *, command: Command, after: str = "") -> None:
     lines = review_lines(review, columns=columns, most=LINES - len(warnings) - len(last))
     streams.show("".join(f"{line}\n" for line in [*lines, *last]))
     streams.say("".join(f"{line}\n" for line in warnings), end="")
+
+
+def show_verdicts(verdicts: Verdicts, review: Review, *, after: str) -> None:
+    """Print the verdicts for the uses that a review is for, in the place of its tables, then the warnings on stderr."""
+    streams.show(f"{verdicts.to_brief()}{EVERYTHING}\n{after}\n")
+    lines = warning_lines(review.warnings, command="review", columns=streams.columns())
+    streams.say("".join(f"{line}\n" for line in lines), end="")
 
 
 def review_lines(review: Review, *, columns: int, most: int) -> list[str]:

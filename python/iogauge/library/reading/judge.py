@@ -101,6 +101,12 @@ class Verdicts:
 
         return as_text(self.verdicts)
 
+    def to_brief(self) -> str:
+        """Return the verdicts as text for one screen of a terminal, without scales and sources."""
+        from iogauge.verdicts.text import brief_lines
+
+        return "".join(f"{line}\n" for line in brief_lines(self.verdicts))
+
     def __str__(self) -> str:
         return self.to_text()
 
