@@ -23,12 +23,8 @@ PORT = "/dev/virtio-ports/host"
 IMPORTED = [
     "iogauge.cli.terminal.commands",
     "iogauge.cli.run",
-    "iogauge.cli.review",
-    "iogauge.cli.brief.review",
     "iogauge.execution",
-    "iogauge.library.review",
     "iogauge.library.running.measurement",
-    "iogauge.suites",
 ]
 FORKED = multiprocessing.get_context("forkserver")
 

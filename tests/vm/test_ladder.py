@@ -41,7 +41,7 @@ def test_a_ladder_sets_and_undoes_its_rungs_and_names_what_the_machine_cannot_do
     assert guest.sh(look) == before
     assert "scheduler mq-deadline" in out
     assert "turbo off" in out, "a rung that cannot be set is named"
-    findings = json.loads(guest.sh("iogauge show --json /tmp/ladder"))
+    findings = json.loads(guest.iogauge("show --json /tmp/ladder").ok())
     effects = json.dumps(findings)
     assert "A/A" in effects
     print(out)  # what each rung is worth here, for whoever runs this by hand

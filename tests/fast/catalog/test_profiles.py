@@ -27,7 +27,7 @@ def test_every_position_of_a_profile_is_planned_by_its_suite(name: str) -> None:
         command=(),
         machine=builders.manifest([]).machine,
         ceiling=None,
-        use=profile,
+        use=(profile,),
     )
     planned = {(plan.suite, step.series, step.at) for plan in manifest.plans for step in plan.steps}
     # The steps of this suite follow from its search.
@@ -107,5 +107,5 @@ def test_a_position_that_no_suite_has_is_refused_before_anything_runs(tmp_path: 
             command=(),
             machine=builders.manifest([]).machine,
             ceiling=None,
-            use=load_profile(str(path)),
+            use=[load_profile(str(path))],
         )

@@ -101,7 +101,7 @@ def next_trial(trials: Sequence[Trial], loads: Range) -> Next | None:
 
     >>> loads = Range(least=1, most=256, first=8, precision=0.02, grain=1)
     >>> next_trial([], loads), next_trial([Trial(8, Outcome.MET)], loads)
-    (Next(at=8.0, effort=1), Next(at=32.0, effort=1))
+    (Next(at=8, effort=1), Next(at=32, effort=1))
     >>> next_trial([Trial(8, Outcome.MET), Trial(9, Outcome.MISSED)], loads) is None
     True
     """
@@ -151,7 +151,7 @@ def _rounded(load: float, loads: Range) -> float:
     """Return a load with three digits, as a multiple of the grain.
 
     >>> _rounded(579_632, Range(least=1, most=1e6, first=1, precision=0.02, grain=4))
-    580000.0
+    580000
     """
     digit = float(10 ** max(math.floor(math.log10(load)) - 2, 0))
     return max(round(round(load / digit) * digit / loads.grain), 1) * loads.grain
