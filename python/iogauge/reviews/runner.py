@@ -335,7 +335,9 @@ class _Run:
     def _attempt(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         job_file = workload.jobs_of(step)
         if len(self.review.manifest.plans) > 1:
-            label = f"{plan.title}, {label}" if step != plan.search else label
+            several = len({target.path for target in self.review.manifest.targets}) > 1
+            of = f" of {', '.join(plan.targets)}" if several else ""
+            label = f"{label}{of}" if step == plan.search else f"{plan.title}{of}, {label}"
         self.ahead.remove(step)
         self.watcher.step(
             label,

@@ -1,8 +1,9 @@
 """The progress of a run or a review, on stderr: a live display on a terminal, plain lines otherwise.
 
 A thread draws the display once a second, not when data arrives, so that its cost does not depend on the speed of the
-drive. A plain line comes at the end of a step, with its judged rows, and at most every five seconds during it. A single
-step has a line at its beginning instead: its result follows. Only the last interval of each row is kept.
+drive. Every finished step leaves a line with its judged rows, on a terminal above the display. Plain lines also come at
+most every five seconds during a step. A single step has a line at its beginning instead: its result follows. Only the
+last interval of each row is kept.
 """
 
 from __future__ import annotations
@@ -173,10 +174,17 @@ class Progress(AbstractContextManager["Progress"]):
             self._done += 1
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
-        if self._plain and not (complete and self._alone):
+        if not (complete and self._alone):
             ended = "done in" if complete else "stopped after"
             shown = f"; {self._shown}" if self._shown else ""
-            self._line(f"{place}{self._label}: {ended} {numbers.clock_time(took_s)}{shown}")
+            line = f"{place}{self._label}: {ended} {numbers.clock_time(took_s)}{shown}"
+            if self._plain:
+                self._line(line)
+            elif self._live:
+                # A line of its own above the display, cut at the terminal's width.
+                self._live.console.print(
+                    line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis"
+                )
         self._label = None
 
     def _line(self, line: str) -> None:

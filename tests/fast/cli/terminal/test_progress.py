@@ -198,3 +198,15 @@ def test_what_goes_into_a_file_is_no_part_of_a_display(
             print("the results so far")
     os.close(master)
     assert results.read_text() == "the results so far\n"
+
+
+def test_a_terminal_keeps_a_line_for_every_finished_step() -> None:
+    stream, clock = Terminal(), Clock()
+    with Progress(title="review", steps=2, stream=stream, clock=clock) as progress:
+        progress.step("Mixed of /dev/nvme0n1, 70 %", expected_s=10)
+        clock.now += 10
+        progress.step("Mixed of /dev/nvme0n1, 30 %", expected_s=10)
+        clock.now += 11
+    kept = stream.getvalue()
+    assert "[1/2] Mixed of /dev/nvme0n1, 70 %: done in 10 s\n" in kept
+    assert "[2/2] Mixed of /dev/nvme0n1, 30 %: done in 11 s\n" in kept
