@@ -8,44 +8,58 @@ from iogauge.report import plan_blocks
 from iogauge.reviews.estimate import Following, LINK_Bps, ReviewCost, StepCost
 from iogauge.schema import Manifest, SuitePlan
 from iogauge.text import numbers
-from iogauge.text.grid import aligned
+from iogauge.text.grid import aligned, labelled
 from iogauge.text.option import option
 
 
 def lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
-    """Yield a table of the steps, then what they take, write and discard, and what a comparison needs."""
-    several = len(made.plans) > 1
-    rows = [[_where(step, several=several), _time(step), _writes(step)] for step in cost.steps]
-    rows += [_follows(following, several=several) for following in cost.following]
-    yield from aligned([["step", "time", "writes at most"], *rows])
+    """Yield what the steps take, write and discard, then a table of them, and what a comparison needs."""
     virtual = all(target.modelled for target in made.targets)
     spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
-    yield ""
-    yield f"{counted_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
+    summary = f"{counted_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
+    yield from labelled("", summary, indent="", width=0)
     for plan in cost.unknown:
-        yield f"{plan.title} adds steps that follow from its results; their time and writes are unknown"
-    yield from lost(made, cost)
+        unknown = f"{plan.title} adds steps that follow from its results; their time and writes are unknown"
+        yield from labelled("", unknown, indent="", width=0)
+    for line in lost(made, cost):
+        yield from labelled("", line, indent="", width=0)
+    yield ""
+    yield from _table(made, cost)
     if made.repeats > 1:
         yield f"{numbers.counted(made.repeats, 'block')}, each with its steps in another order:"
         yield from plan_blocks.ordered(made)
     if made.repeats > 1 or len(made.targets) > 1:
-        yield from plan_blocks.comparable(made)
+        for line in plan_blocks.comparable(made):
+            yield from labelled("", line, indent="", width=0)
 
 
-def _where(step: StepCost, *, several: bool) -> str:
-    return f"{_title(step.plan, several=several)}: {step.place}"
+def _table(made: Manifest, cost: ReviewCost) -> Iterator[str]:
+    """Yield a row for each step; of several plans, below the title of its plan."""
+    several = len(made.plans) > 1
+    indent = "  " if several else ""
+    titles = [_title(step.plan) for step in cost.steps] + [_title(more.plan) for more in cost.following]
+    rows = [[indent + step.place, _time(step), _writes(step)] for step in cost.steps]
+    rows += [_follows(following, indent) for following in cost.following]
+    head, *shown = aligned([["step", "time", "writes at most"], *rows])
+    yield head
+    before = ""
+    for title, line in zip(titles, shown, strict=True):
+        if several and title != before:
+            yield f"{title}:"
+        before = title
+        yield line
 
 
-def _title(plan: SuitePlan, *, several: bool) -> str:
-    return f"{plan.title} on {', '.join(plan.targets)}" if several else plan.title
+def _title(plan: SuitePlan) -> str:
+    return f"{plan.title} on {', '.join(plan.targets)}"
 
 
-def _follows(following: Following, *, several: bool) -> list[str]:
+def _follows(following: Following, indent: str) -> list[str]:
     """Return the row of the steps that follow from the results of one repeat."""
     again = f" (repeat {following.repeat + 1})" if following.repeat else ""
     steps = counted_steps(len(following.least), len(following.most), "further step")
     time = span_text(following.expected_s, following.longest_s)
-    return [f"{_title(following.plan, several=several)}: {steps}{again}", time, _most_of(following.most)]
+    return [f"{indent}{steps}{again}", time, _most_of(following.most)]
 
 
 def counted_steps(least: int, most: int, noun: str = "step") -> str:
@@ -83,7 +97,7 @@ def _most_of(steps: Sequence[StepCost]) -> str:
     written = sum(step.written_bytes for step in steps)
     if all(step.bounded for step in steps):
         return numbers.size(written)
-    return f"unknown, up to {numbers.size(written)}" if written else "unknown"
+    return f"up to {numbers.size(written)}" if written else "unknown"
 
 
 def _most(cost: ReviewCost, made: Manifest) -> str:

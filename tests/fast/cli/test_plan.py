@@ -120,7 +120,7 @@ def test_what_nothing_limits_is_bounded_by_the_drive_s_link(capsys: pytest.Captu
     )
     cost = cost_of(made, suite_of)
     assert cost.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
-    assert "the most that links carry (600.0 MB/s); a drive takes less" in "\n".join(
+    assert "the most that links carry (600.0 MB/s); a drive takes less" in " ".join(
         plan_text.lines(made, cost)
     )
 
@@ -149,11 +149,16 @@ def test_every_step_is_listed_and_nothing_made(
     arguments = ["plan", "drive.bin", "--suite=mixed", "--suite=write-pressure", "--size=1m", "--repeats=2"]
     assert main(arguments) == 0
     out = capsys.readouterr().out
-    assert out.count("Mixed reads and writes on ") == 22
-    assert "unknown, up to " in out
-    assert ": 7 to 9 further steps (repeat 2)" in out
+    lines = out.splitlines()
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
+    first = next(place for place, line in enumerate(lines) if line.startswith("Mixed reads and writes on "))
+    shares = [f"{share} %" for share in range(100, -1, -10)]
+    assert [line.strip().partition("  ")[0] for line in lines[first + 1 : first + 12]] == shares
+    assert sum(line.strip().startswith("100 % (repeat 2)") for line in lines) == 1
+    assert "up to " in out
+    assert "7 to 9 further steps (repeat 2)" in out
     assert "2 blocks, each with its steps in another order" in out
-    assert "drive.bin: created if it is missing" in out
+    assert "drive.bin: created if it is missing" in " ".join(out.split())
     assert main([*arguments, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     known = sum(step["expected_s"] for step in shown["steps"])
@@ -345,8 +350,9 @@ def test_what_is_not_bounded_is_unknown() -> None:
     cost = cost_of(made, suite_of)
     assert cost.writes_to("/dev/nvme0n1")
     shown = list(plan_text.lines(made, cost))
-    assert shown[1].split()[-1] == "unknown"
-    assert "an unknown amount by jobs that write until their target is full" in "\n".join(shown)
+    table = shown.index("")
+    assert shown[table + 2].split()[-1] == "unknown"
+    assert "an unknown amount by jobs that write until their target is full" in " ".join(shown)
 
 
 @pytest.mark.parametrize(
@@ -405,13 +411,14 @@ def test_every_figure_of_a_step_counts_where_something_can_be_compared(
     # 11 steps of five figures each; the blocks are those of stats.comparison.
     assert "to find a difference: 6 blocks at least (planned: 3, by --repeats)" in out
     among = blocks_needed(0.05, 0.03, comparisons=55)
+    out = " ".join(out.split())
     assert f"a difference of 5 % in one figure needs {blocks_needed(0.05, 0.03)}; among the 55 figures" in out
     assert f"one of 5 % needs {among} and one of 50 % needs" in out
     alike = blocks_needed_alike(0.03, steps=11, claims=5)
     assert (
         f"to show that a figure is alike, within 5 % at all 11 steps of a series: {fewest_blocks_alike(5)} blocks at "
         "least, among the 5 such claims of that suite; if runs vary by 3 % and nothing differs, it needs "
-        f"{alike}\n"
+        f"{alike}"
     ) in out
     assert main([*arguments, "model:p3700"]) == 0
     assert "(planned: 1, by --repeats)" in capsys.readouterr().out
