@@ -45,6 +45,9 @@ def test_the_chart_of_the_first_screen_is_on_the_page_once(browser: Browser, rep
 def test_findings_are_few_and_the_rest_is_folded(browser: Browser, report: Path) -> None:
     page = shown(browser, report, 1280, 720)
     lists = page.locator("ol.sentences")
+    if page.get_by_text("The suite draws no conclusions.").count():
+        assert lists.count() == 0
+        return
     assert lists.count() == 1
     assert lists.locator("li").count() <= 7
     assert not page.locator("ul.sentences").first.is_visible()
