@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
 SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-all test-timed test-system vm-image test-vm fuzz demo docs man bench clean
+.PHONY: help setup check test test-all test-timed test-system vm-image test-vm test-wheel fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,10 +34,18 @@ help:
 	@echo "make docs         the documents as a searchable site, in site/"
 	@echo "make man          a manual page for each command, in man/"
 	@echo "make bench        side by side with fio; as root also on zram"
+	@echo "make wheels       wheels for x86_64 and aarch64, and the source distribution, in dist/"
+	@echo "make deb          a Debian package of the wheel, for this machine's release, in dist/"
+	@echo "make image        an OCI image of that package"
+	@echo "make test-wheel   the wheel in a clean environment, without cargo: a demo and the package's tests"
+
+# A wheel in WHEELS whose core is compiled from the same sources saves the build, and cargo.
+export IOGAUGE_WHEELS ?= $(abspath $(or $(WHEELS),dist))
 
 setup: $(filter .tools/%,$(UV))
-	@command -v cargo >/dev/null || { echo "setup: cargo is missing; get Rust from https://rustup.rs" >&2; exit 1; }
-	@[ -d .venv ] || echo "setup: installing into .venv and building the Rust core (minutes, once)"
+	@command -v cargo >/dev/null || python3 packaging/prebuilt.py "$(IOGAUGE_WHEELS)" >/dev/null || \
+	{ echo "setup: cargo is missing, and no wheel in $(IOGAUGE_WHEELS) fits; get Rust from https://rustup.rs" >&2; exit 1; }
+	@[ -d .venv ] || echo "setup: installing into .venv, and building the Rust core unless a wheel has it (minutes, once)"
 	@$(UV) sync --locked --quiet
 
 # pip's --target works with externally managed Pythons too; a venv where pip itself is missing.
@@ -129,5 +137,43 @@ man: setup
 bench: setup
 	@$(BIN)/python -m bench
 
+# The processors that wheels are for: make wheels MACHINES=x86_64
+MACHINES := x86_64 aarch64
+
+wheels: $(filter .tools/%,$(UV))
+	@command -v rustc >/dev/null || { echo "wheels: Rust is missing; get it from https://rustup.rs" >&2; exit 1; }
+	@packaging/wheels.sh "$(UV)" dist $(MACHINES)
+	@echo "wheels: in dist: $$(cd dist && echo *.whl *.tar.gz)"
+
+# A Debian package is for one release, that is for one Python: make deb MACHINE=aarch64 PYTHON=3.13
+MACHINE := $(shell uname -m)
+PYTHON := $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+
+deb: setup
+	@missing=; for tool in dpkg-buildpackage dh lintian; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	[ -z "$$missing" ] || { echo "make deb lacks:$$missing" >&2; \
+	echo "hint: on Debian, apt-get install dpkg-dev debhelper lintian" >&2; exit 1; }
+	@[ -n "$(PYTHON)" ] || { echo "deb: say which Python the release has: make deb PYTHON=3.13" >&2; exit 1; }
+	@packaging/wheels.sh "$(UV)" dist $(MACHINE)
+	@packaging/deb.sh "$(UV)" dist $(MACHINE) $(PYTHON)
+	@lintian --fail-on error,warning $$([ "$$(id -u)" != 0 ] || echo --allow-root) dist/*.deb
+	@echo "deb: $$(echo dist/*.deb)"
+
+# The image is Debian 13 with the package: make image BUILDER=docker BASE=debian:trixie-slim
+BUILDER = $(firstword $(foreach tool,podman buildah docker,$(shell command -v $(tool) >/dev/null && echo $(tool))))
+BASE :=
+
+image:
+	@[ -n "$(BUILDER)" ] || { echo "image: podman, buildah or docker is needed" >&2; exit 1; }
+	@$(MAKE) --no-print-directory deb PYTHON=3.13
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BUILDER) build --file Containerfile $(if $(BASE),--build-arg BASE=$(BASE)) \
+	--tag iogauge:latest .
+	@echo "image: iogauge:latest"
+
+test-wheel:
+	@[ -n "$(wildcard dist/*.whl)" ] || $(MAKE) --no-print-directory wheels MACHINES=$(MACHINE)
+	@$(MAKE) --no-print-directory $(filter .tools/%,$(UV))
+	@packaging/test-wheel.sh "$(UV)" dist
+
 clean:
-	rm -rf target .venv .tools .vm demo site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so
+	rm -rf dist target .venv .tools .vm demo site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so

@@ -22,6 +22,8 @@ from typing import Any, Self
 
 OUT = Path(__file__).parents[2] / ".vm"
 """The directory of the image, which ``make test-vm`` builds."""
+PYTHON = "/usr/lib/iogauge/bin/python"
+"""The interpreter of iogauge's package in the guest."""
 BOOT_S = 120
 COMMAND_S = 300
 

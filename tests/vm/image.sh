@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the guest: a small Debian with iogauge from its wheel, as a root disk and a kernel, in the directory OUT.
+# Builds the guest: a small Debian with iogauge's package, as a root disk and a kernel, in the directory OUT.
 #
 #     tests/vm/image.sh UV OUT
 #
@@ -12,7 +12,7 @@ uv=$1
 out=$2
 here=$(cd "$(dirname "$0")" && pwd)
 release=trixie
-packages=linux-image-cloud-amd64,python3,kmod,udev,procps,util-linux,e2fsprogs,nvme-cli,fio,dmsetup,nbd-client
+packages=linux-image-cloud-amd64,python3,libstdc++6,kmod,udev,procps,util-linux,e2fsprogs,nvme-cli,fio,dmsetup,nbd-client
 # The guest's Python is that of the release.
 python=3.13
 
@@ -33,14 +33,12 @@ tar -xf "$out/debian.tar" -C "$work/root"
 cp "$work"/root/boot/vmlinuz-* "$out/vmlinuz"
 rm -rf "$work"/root/boot/*
 
-"$uv" build --quiet --wheel --out-dir "$work/wheel" "$here/../.."
-"$uv" export --quiet --locked --no-dev --no-emit-project --directory "$here/../.." >"$work/requirements.txt"
-"$uv" pip install --quiet --no-deps --python-version "$python" --python-platform x86_64-manylinux_2_40 \
-    --target "$work/root/opt/iogauge" --requirements "$work/requirements.txt"
-"$uv" pip install --quiet --no-deps --python-version "$python" --python-platform x86_64-manylinux_2_40 \
-    --target "$work/root/opt/iogauge" "$work"/wheel/*.whl
-# Compiled here, since each guest would compile all of it at its first command, twenty times slower.
-chroot "$work/root" python3 -m compileall -q -j 2 /opt/iogauge
+"$here/../../packaging/wheels.sh" "$uv" "$out/dist" x86_64
+"$here/../../packaging/deb.sh" "$uv" "$out/dist" x86_64 "$python"
+# Installed by dpkg as a user installs it; its script compiles the modules, which the guest would do twenty times slower.
+cp "$out"/dist/iogauge_*_amd64.deb "$work/root/tmp/iogauge.deb"
+chroot "$work/root" dpkg --install /tmp/iogauge.deb >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log" >&2; exit 1; }
+rm "$work/root/tmp/iogauge.deb"
 cp "$here/init" "$here/agent.py" "$work/root/"
 chmod +x "$work/root/init"
 

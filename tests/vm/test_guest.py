@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.vm.guest import Guest
+from tests.vm.guest import PYTHON, Guest
 
 SORTS = """
 import numpy as np
@@ -17,4 +17,4 @@ print(wrong)
 
 def test_numpy_orders_numbers_as_python_does(guest: Guest) -> None:
     """Emulated AVX2 gave a quarter of these arrays a wrong order, and sometimes a SIGSEGV."""
-    assert guest.sh("python3 -", input=SORTS).strip() == "0"
+    assert guest.sh(f"{PYTHON} -", input=SORTS).strip() == "0"

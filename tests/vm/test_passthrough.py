@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.vm.guest import Drive, Guest
+from tests.vm.guest import PYTHON, Drive, Guest
 from tests.vm.test_nvme import drive
 
 ONCE = "--ioengine=io_uring_cmd --no-ceiling --output-format=json"
@@ -78,7 +78,7 @@ def refusals(guest: Guest, *options: str) -> list[str]:
     lines = json.dumps([f"--bs=4k {SHORT} {line}" for line in options])
     guest.sh("cat >/run/options", input=lines)
     errors = []
-    for status, error in json.loads(guest.sh("python3 -", input=REFUSALS)):
+    for status, error in json.loads(guest.sh(f"{PYTHON} -", input=REFUSALS)):
         assert status == 1, error
         assert "hint: " in error
         errors.append(error)
@@ -155,7 +155,7 @@ def test_writes_land_where_they_belong(guest: Guest) -> None:
     ).ok()
     assert job_of(out)["write"]["io_bytes"] == 8 * _MIB
     assert job_of(out)["sync"]["total_ios"] == 7
-    guest.sh(f"python3 - {block} {64 * _MIB} {8 * _MIB}", input=PLACES)
+    guest.sh(f"{PYTHON} - {block} {64 * _MIB} {8 * _MIB}", input=PLACES)
     assert [guest.sh(outside.replace("count", f"skip={skip} count")) for skip in (63, 72)] == before
 
 
@@ -287,7 +287,7 @@ def test_an_error_of_the_drive_is_counted_where_it_is(special: Guest) -> None:
     # As by the block device: the drive reports a media error, which Linux gives to programs as ENODATA.
     assert "1 requests failed (1 ENODATA)" in ran.err
     failed = special.sh(
-        "python3 -",
+        f"{PYTHON} -",
         input="import duckdb\n"
         "log = duckdb.read_parquet('/tmp/requests.parquet').filter('result < 0')\n"
         "print(log.select('offset_bytes, length_bytes, result').fetchall())",

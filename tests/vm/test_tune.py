@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.machine.tuning import STATE_DIRECTORY
-from tests.vm.guest import Drive, Guest, Ran
+from tests.vm.guest import PYTHON, Drive, Guest, Ran
 from tests.vm.test_nvme import drive
 
 PROFILE = """
@@ -196,7 +196,7 @@ def test_thirty_sigkills(tuned_guest: Guest) -> None:
     tuned_guest.run("cat > /root/kill.py", input=KILL).ok()
     dice = random.Random(30)
     instants = " ".join(str(dice.randint(-14, 14)) for _ in range(30))
-    killed = tuned_guest.sh(f"python3 /root/kill.py {path} {controller(path)} {instants}")
+    killed = tuned_guest.sh(f"{PYTHON} /root/kill.py {path} {controller(path)} {instants}")
     assert int(killed) > 20, killed
     assert settings(tuned_guest, path) == before
 

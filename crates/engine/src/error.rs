@@ -216,7 +216,7 @@ impl Error {
                 let instead = if *by == Needs::DirectIo { ", or use direct=0" } else { "" };
                 format!("make the {what} a multiple of {align_bytes}{instead}")
             }
-            Error::UringMissing => "use ioengine=libaio, or Linux 5.6 or later with CONFIG_IO_URING".into(),
+            Error::UringMissing => "use ioengine=libaio, or Linux 5.6 or later with CONFIG_IO_URING; in a container, a seccomp profile may forbid it".into(),
             Error::TooOld { linux, .. } => {
                 format!("use Linux {linux} or later, or ioengine=io_uring on the block device")
             }
