@@ -6,6 +6,9 @@ large steps, and then halves the bracket. A load that shows nothing lies close t
 times as long. If that shows nothing either, the search narrows the bracket on both sides of it. It ends when neighbours
 are as close as requested, or after ``MOST_TRIALS``.
 
+What else uses a machine can make a load miss the limit, and never makes one meet it. So before the search ends, the
+load that ends the bracket runs again, ``LONGER`` times as long; if it meets the limit then, the search goes on above it.
+
 If a drive is not monotone, the lowest load that misses the limit ends the bracket, whatever higher loads do.
 """
 
@@ -102,14 +105,26 @@ def next_trial(trials: Sequence[Trial], loads: Range) -> Next | None:
     >>> loads = Range(least=1, most=256, first=8, precision=0.02, grain=1)
     >>> next_trial([], loads), next_trial([Trial(8, Outcome.MET)], loads)
     (Next(at=8, effort=1), Next(at=32, effort=1))
-    >>> next_trial([Trial(8, Outcome.MET), Trial(9, Outcome.MISSED)], loads) is None
-    True
+    >>> next_trial([Trial(8, Outcome.MET), Trial(9, Outcome.MISSED)], loads)
+    Next(at=9, effort=4)
     """
     if len(trials) >= MOST_TRIALS:
         return None
     if not trials:
         return Next(_rounded(loads.first, loads))
     bracket = bracket_of(trials)
+    return _narrower(bracket, loads) or _confirmation(bracket, trials)
+
+
+def _confirmation(bracket: Bracket, trials: Sequence[Trial]) -> Next | None:
+    """Return a longer trial of the load that ends the bracket; None: there was one, or no load misses the limit."""
+    if bracket.breaks is None or Trial(bracket.breaks, Outcome.MISSED, LONGER) in trials:
+        return None
+    return Next(bracket.breaks, LONGER)
+
+
+def _narrower(bracket: Bracket, loads: Range) -> Next | None:
+    """Return a trial that narrows the bracket; None: it is as narrow as requested, or as the range allows."""
     if _narrow(bracket.holds, bracket.breaks, loads):
         return None
     for trial in bracket.undecided:
