@@ -24,7 +24,7 @@ from markupsafe import Markup
 from iogauge.comparison import text, versus_published_text
 from iogauge.report import machine
 from iogauge.report.charts.data import STATISTICS
-from iogauge.report.charts.drawing import bundle, svg
+from iogauge.report.charts.drawing import bundle, in_parallel, svg
 from iogauge.report.charts.specification import DATASET, Chart
 from iogauge.report.charts.theme import config
 from iogauge.report.page import facts, first_screen, steps
@@ -49,8 +49,8 @@ def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_prog
     """
     charts = report.charts
     drawn = {}
-    for number, chart in enumerate(charts, 1):
-        drawn[chart.name] = Markup(_drawn(chart))
+    for number, (chart, picture) in enumerate(zip(charts, in_parallel(_drawn, charts), strict=True), 1):
+        drawn[chart.name] = Markup(picture)
         on_progress(number, len(charts))
     scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
     return _environment().get_template("report.html.j2").render(

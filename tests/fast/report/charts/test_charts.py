@@ -242,7 +242,7 @@ def test_logarithmic_axes_hold_all_values_between_round_numbers(
 def test_charts_are_written_as_pictures_and_data(flash: SuiteResult, tmp_path: Path) -> None:
     chart = pressure_chart([flash])
     charts = [chart, time_chart(flash, name="over-time-1")]
-    written = write_charts(charts, claim_charts(charts, tmp_path / "charts", Claims()))
+    written = list(write_charts(charts, claim_charts(charts, tmp_path / "charts", Claims())))
     names = {path.name for path in written}
     assert names == {path.name for path in (tmp_path / "charts").iterdir()}
     assert {f"write-pressure-{s.key}.{kind}" for s in STATISTICS for kind in ("svg", "png")} <= names
