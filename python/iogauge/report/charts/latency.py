@@ -10,7 +10,7 @@ from typing import Any
 
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import STATISTICS, Row, Statistic, Table
-from iogauge.report.charts.specification import Choice, log_ticks, patch
+from iogauge.report.charts.specification import LOG_SCALE, Choice, log_ticks, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, PAPER, SHAPES
 from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
@@ -33,6 +33,12 @@ CHOSEN = "datum.statistic === statistic"
 POOLED = "datum.repeat === null"
 """A filter: the rows of all repeats pooled, or of the only run."""
 
+WHISKER_ENDS: tuple[Spec, ...] = (
+    {"calculate": "isValid(datum.low_us) ? datum.low_us : datum.latency_us", "as": "bottom"},
+    {"calculate": "isValid(datum.high_us) ? datum.high_us : datum.latency_us", "as": "top"},
+)
+"""Transforms: the ends of a latency's whisker, from its interval. An open end is the latency itself."""
+
 
 def latency_axis(scale: str, **axis: object) -> Position:
     """Return the encoding of latencies on an axis that fits all figures of the choice, intervals included."""
@@ -40,7 +46,7 @@ def latency_axis(scale: str, **axis: object) -> Position:
     scaled: Spec = {"domain": vega.parameter("domain"), "nice": True}
     if scale == "log":
         ticks = {"values": vega.parameter("ticks")}
-        scaled = {**scaled, "type": "log", "nice": False}
+        scaled = {**scaled, **LOG_SCALE}
     return lambda column: vega.number(column, axis={**ticks, **axis}, scale=scaled)
 
 
@@ -123,11 +129,7 @@ def latency_layer(
         strokeDash=by_drive(labels, DASHES, legend=legend),
     )
     whisker = vega.drawn(
-        vega.transformed(
-            measured,
-            {"calculate": "isValid(datum.low_us) ? datum.low_us : datum.latency_us", "as": "bottom"},
-            {"calculate": "isValid(datum.high_us) ? datum.high_us : datum.latency_us", "as": "top"},
-        ),
+        vega.transformed(measured, *WHISKER_ENDS),
         vega.mark("errorbar", ticks={"size": 9}, thickness=1.5),
         y=y("bottom"),
         y2=vega.end("top"),

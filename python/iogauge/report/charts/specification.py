@@ -8,6 +8,7 @@ step, is a parameter of a specification, so that one specification serves for al
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """The language of every specification, which ``drawing`` and the page's script read."""
 DATASET = "rows"
 """The name of the table in every specification."""
+TITLE_LINE, SUBTITLE_LINE = 76, 112
+"""The most characters of a line that a picture has room for, in the size of a title and of a subtitle."""
+LOG_SCALE: Spec = {"type": "log", "nice": False, "clamp": True}
+"""A logarithmic scale. It has no place for 0, such as the lower end of an interval, which is drawn where it ends."""
 ONLY = "only"
 """The key of the only choice of a chart without a control."""
 
@@ -72,9 +77,19 @@ class Chart:
         """Return a complete specification with its data, on the fitting axis unless ``scale`` names one."""
         spec = self.variants[choice, scale or self.scales[choice]]
         if self.caption:
-            title = spec["title"]
-            spec = {**spec, "title": {**title, "subtitle": [title["subtitle"], self.caption]}}
+            spec = {**spec, "title": _in_lines(spec["title"], self.caption)}
         return {**spec, "datasets": {DATASET: self.table.records()}, "config": config()}
+
+
+def _in_lines(title: Spec, caption: str) -> Spec:
+    """Return a title with the caption below its subtitle. A picture would cut off lines that are wider than it is."""
+    return {
+        **title,
+        "text": textwrap.wrap(title["text"], TITLE_LINE),
+        "subtitle": [
+            line for text in (title["subtitle"], caption) for line in textwrap.wrap(text, SUBTITLE_LINE)
+        ],
+    }
 
 
 def single(name: str, table: Table, spec: Spec, patch: Spec, *, dense: bool = False) -> Chart:
@@ -109,7 +124,7 @@ def log_ticks(values: Iterable[object]) -> tuple[list[float], list[float]]:
 def log_axis(values: Iterable[object]) -> tuple[Spec, list[float]]:
     """Return a logarithmic scale that just holds the positive numbers of ``values``, and its ticks."""
     domain, ticks = log_ticks(values)
-    return {"type": "log", "domain": domain, "nice": False}, ticks
+    return {**LOG_SCALE, "domain": domain}, ticks
 
 
 def finished(chart: Spec) -> Spec:

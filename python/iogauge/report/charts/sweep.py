@@ -22,7 +22,7 @@ from iogauge.report.charts.latency import (
     pale,
     statistic_choices,
 )
-from iogauge.report.charts.over_time import side
+from iogauge.report.charts.over_time.lines import side
 from iogauge.report.charts.specification import Chart, finished
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
 from iogauge.report.charts.vega import Spec

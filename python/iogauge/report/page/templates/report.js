@@ -28,6 +28,10 @@
   };
   const csv = ({ columns, values }) => [columns, ...values].map((row) => row.map(cell).join(",") + "\n").join("");
 
+  // A picture would cut off lines that are wider than it is.
+  const inLines = (text, most) =>
+    text.match(new RegExp(`\\S.{0,${most - 1}}(?=\\s|$)|\\S+`, "g")) ?? [];
+
   function download(name, blob) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
@@ -147,7 +151,12 @@
       const file = Object.keys(chart.choices).length > 1 && format !== "csv" ? `${name}-${choice()}` : name;
       if (format === "csv") return download(`${file}.csv`, new Blob([csv(chart)], { type: "text/csv" }));
       const captioned = spec();
-      captioned.title = { ...captioned.title, subtitle: [captioned.title.subtitle, chart.caption] };
+      const { title, subtitle } = page.lines;
+      captioned.title = {
+        ...captioned.title,
+        text: inLines(captioned.title.text, title),
+        subtitle: [captioned.title.subtitle, chart.caption].flatMap((text) => inLines(text, subtitle)),
+      };
       const { view, finalize } = await vegaEmbed(document.createElement("div"), captioned, QUIET);
       if (format === "svg") {
         download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" }));
