@@ -55,9 +55,7 @@ def rows_chart(drives: Sequence[SuiteResult]) -> Chart:
         }
 
     specs = {scale: _spec(drives, scale, table) for scale in ("linear", "log")}
-    return Chart(
-        plan.suite, f"{plan.title}: rates and latencies", table, specs, statistic_choices(table, texts)
-    )
+    return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, texts))
 
 
 def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
@@ -122,7 +120,7 @@ def _rates(labels: Sequence[str], rows: Sequence[Row], unit: object) -> Spec:
         "titleColor": INK,
         "tickCount": 5,
         "grid": True,
-        "format": "~s" if unit == "IOPS" else ",~f",
+        **(vega.SHORT if unit == "IOPS" else {"format": ",~f"}),
     }
     base = vega.filtered(
         vega.unit(
@@ -153,7 +151,7 @@ def _rates(labels: Sequence[str], rows: Sequence[Row], unit: object) -> Spec:
             vega.transformed(base, {"calculate": "max(datum.rate, datum.rate_high)", "as": "end"}),
             vega.mark("text", align="left", dx=5, color=INK, fontSize=11),
             x=vega.number("end"),
-            text=vega.number("rate", format=".3~s" if unit == "IOPS" else ",.3~r"),
+            text=vega.number("rate", format=".3s" if unit == "IOPS" else ",.3r"),
         ),
         width=WIDTH - _SIDE,
         height=height,

@@ -110,14 +110,16 @@ def patch(*, title: str, subtitle: str, description: str, **params: object) -> S
 def log_ticks(values: Iterable[object]) -> tuple[list[float], list[float]]:
     """Return the domain and the ticks of a logarithmic axis that just holds the positive numbers of ``values``.
 
-    Ticks are 1, 2 and 5 times powers of ten, or powers of ten alone over more than three decades.
+    The domain ends at 1, 2 or 5 times a power of ten, and so do ticks; over more than three decades, ticks are powers
+    of ten alone.
     """
     positive = [float(value) for value in values if isinstance(value, int | float) and value > 0] or [1.0]
     low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
-    fine = max(positive) <= 1000 * min(positive)
-    ticks = [step * 10.0**power for power in range(low, high + 1) for step in ((1, 2, 5) if fine else (1,))]
-    first = max(tick for tick in ticks if tick <= min(positive))
-    last = min((tick for tick in ticks if tick >= max(positive) and tick > first), default=10 * first)
+    powers = [10.0**power for power in range(low, high + 1)]
+    steps = [step * power for power in powers for step in (1, 2, 5)]
+    first = max(step for step in steps if step <= min(positive))
+    last = min((step for step in steps if step >= max(positive) and step > first), default=10 * first)
+    ticks = steps if max(positive) <= 1000 * min(positive) else powers
     return [first, last], [tick for tick in ticks if first <= tick <= last]
 
 

@@ -6,8 +6,9 @@
   const NARROW = 560;
   const MOST_ROWS = 500;
   const PHONE = 212;
-  const PHONE_SIDE = 58;
-  const PHONE_SIDE_OF_BARS = 92;
+  const PHONE_SIDE = 34;
+  const PHONE_LINES = 42;
+  const PHONE_BARS = 100;
   document.documentElement.classList.add("scripted");
 
   // Rows refer to a list of distinct texts, and omit the first values that equal those of the row before.
@@ -54,16 +55,14 @@
     fitted.columns = narrow ? 2 : fitted.columns;
     const column = Math.floor((width - 14 - fitted.spacing * (fitted.columns - 1)) / fitted.columns);
     for (const panel of fitted.concat) {
-      let [side, bars] = [0, false];
+      let side = 0;
       for (const { axis } of panel.layer.map((layer) => layer.encoding.y).filter((y) => y?.axis?.minExtent)) {
-        bars = Boolean(axis.labelLimit);
-        side = !narrow ? axis.minExtent : bars ? PHONE_SIDE_OF_BARS : PHONE_SIDE;
+        side = narrow ? PHONE_SIDE : axis.minExtent;
         axis.minExtent = axis.maxExtent = side;
-        if (bars) axis.labelLimit = side - 2;
-        if (bars && narrow) axis.labelFontSize = 9;
       }
       panel.width = column - side - 8;
-      if (narrow) panel.height = bars ? 62 : 42;
+      if (narrow) panel.height = panel.layer[0].mark.type === "bar" ? PHONE_BARS : PHONE_LINES;
+      panel.title.dx = -side;
       panel.title.limit = column - 12;
       if (narrow) panel.title.fontSize = 11;
     }
@@ -110,7 +109,9 @@
       fitted.config.aria = false;
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
       if (width < NARROW) {
-        fitted.config.legend.columns = 1;
+        const longest = Math.max(...data.map(({ drive }) => drive?.length ?? 0));
+        fitted.config.legend.columns = 14 * longest + 60 < width ? 2 : 1;
+        fitted.config.legend.offset = 6;
         upright(fitted);
         // On a phone the first screen has to hold it.
         if (fitted.height && figure.classList.contains("hero")) fitted.height = PHONE;
