@@ -38,6 +38,14 @@ WHISKER_ENDS: tuple[Spec, ...] = (
     {"calculate": "isValid(datum.high_us) ? datum.high_us : datum.latency_us", "as": "top"},
 )
 """Transforms: the ends of a latency's whisker, from its interval. An open end is the latency itself."""
+LATENCY_TOOLTIP: tuple[Spec, ...] = (
+    vega.number("latency_us", title="latency, µs", format=",.5~r"),
+    vega.number("low_us", title="95 % from, µs", format=",.5~r"),
+    vega.number("high_us", title="95 % to, µs", format=",.5~r"),
+    vega.number("samples", title="samples", format=","),
+    vega.number("needed", title="samples needed", format=","),
+)
+"""What the pointer shows of a latency."""
 
 
 def latency_axis(scale: str, **axis: object) -> Position:
@@ -114,11 +122,7 @@ def latency_layer(
         vega.name("drive", title="drive"),
         vega.number("position", title="at", format=",~r"),
         vega.number(rate, title="achieved, MB/s", format=",.1f"),
-        vega.number("latency_us", title="latency, µs", format=",.5~r"),
-        vega.number("low_us", title="95 % from, µs", format=",.5~r"),
-        vega.number("high_us", title="95 % to, µs", format=",.5~r"),
-        vega.number("samples", title="samples", format=","),
-        vega.number("needed", title="samples needed", format=","),
+        *LATENCY_TOOLTIP,
     ]
     base = vega.unit(x=x("position"), y=y("latency_us"), color=color)
     runs = vega.filtered(base, f"!({POOLED}) && isValid(datum.latency_us)")

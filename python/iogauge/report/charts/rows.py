@@ -15,6 +15,7 @@ from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Statistic, Table, rows_table
 from iogauge.report.charts.latency import (
     CHOSEN,
+    LATENCY_TOOLTIP,
     POOLED,
     WHISKER_ENDS,
     by_drive,
@@ -173,11 +174,7 @@ def _latencies(labels: Sequence[str], scale: str, rows: Sequence[Row], judged: s
     tooltip = [
         vega.name("drive", title="drive"),
         vega.name("label", title="row"),
-        vega.number("latency_us", title="latency, µs", format=",.5~r"),
-        vega.number("low_us", title="95 % from, µs", format=",.5~r"),
-        vega.number("high_us", title="95 % to, µs", format=",.5~r"),
-        vega.number("samples", title="samples", format=","),
-        vega.number("needed", title="samples needed", format=","),
+        *LATENCY_TOOLTIP,
     ]
     base = vega.unit(
         x=x("latency_us"), y=y, color=color, yOffset=vega.name("drive", scale={"domain": list(labels)})
