@@ -11,7 +11,7 @@ from typing import Any
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import STATISTICS, Row, Statistic, Table
 from iogauge.report.charts.specification import LOG_SCALE, Choice, log_ticks, patch
-from iogauge.report.charts.theme import DASHES, DRIVES, PAPER, SHAPES
+from iogauge.report.charts.theme import DASHES, DRIVES, INK, PAPER, SHAPES
 from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 
@@ -141,6 +141,7 @@ def latency_layer(
     open_above = vega.drawn(
         vega.filtered(measured, "!isValid(datum.high_us)"),
         vega.mark("text", text="↑", dy=-13, fontSize=14),
+        color={"value": INK},
         tooltip=tooltip,
     )
     points = vega.drawn(

@@ -192,6 +192,7 @@ def _latencies(labels: Sequence[str], scale: str, rows: Sequence[Row], judged: s
         vega.drawn(
             vega.filtered(measured, "!isValid(datum.high_us)"),
             vega.mark("text", text="→", dx=13, fontSize=14),
+            color={"value": INK},
             tooltip=tooltip,
         ),
         vega.drawn(

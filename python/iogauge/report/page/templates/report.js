@@ -8,7 +8,9 @@
   const PHONE = 212;
   const PHONE_SIDE = 34;
   const PHONE_LINES = 42;
-  const PHONE_BARS = 100;
+  const PHONE_BARS = 88;
+  const PHONE_LETTER = 6.2;
+  const PHONE_SYMBOL = 20;
   document.documentElement.classList.add("scripted");
 
   // Rows refer to a list of distinct texts, and omit the first values that equal those of the row before.
@@ -44,10 +46,12 @@
   // Slanted labels and long ones beside an axis need room at the left, which a narrow page lacks.
   function upright(part) {
     if (part.labelAngle) part.labelAngle = -90;
-    else if (part.axis?.labelLimit) part.axis.labelLimit = 130;
+    else if (part.axis?.labelLimit && !part.axis.minExtent) part.axis.labelLimit = 130;
     for (const child of Object.values(part))
       if (child && typeof child === "object" && child !== part.datasets) upright(child);
   }
+
+  const sideOf = (panel) => panel.layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
 
   // Small charts stand in columns. Their axes keep their widths, less on a phone; the rest is theirs.
   function sideBySide(fitted, width) {
@@ -110,15 +114,16 @@
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
       if (width < NARROW) {
         const longest = Math.max(...data.map(({ drive }) => drive?.length ?? 0));
-        fitted.config.legend.columns = 14 * longest + 60 < width ? 2 : 1;
-        fitted.config.legend.offset = 6;
+        const room = width - (fitted.vconcat ? sideOf(fitted.vconcat[0]) : PHONE_SIDE) - 20;
+        const columns = room < 2 * (PHONE_LETTER * longest + PHONE_SYMBOL) ? 1 : 2;
+        fitted.config.legend = { ...fitted.config.legend, columns, offset: 6, labelFontSize: 11 };
         upright(fitted);
         // On a phone the first screen has to hold it.
         if (fitted.height && figure.classList.contains("hero")) fitted.height = PHONE;
         if (figure.classList.contains("hero")) for (const panel of fitted.vconcat ?? []) panel.height = Math.round(0.45 * panel.height);
       }
       if (fitted.vconcat) {
-        const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
+        const side = sideOf(fitted.vconcat[0]);
         for (const panel of fitted.vconcat) panel.width = width - side - 20;
       } else if (fitted.concat) {
         sideBySide(fitted, width);
