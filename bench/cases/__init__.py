@@ -14,6 +14,7 @@ from bench.cases import (
     memory,
     model,
     null,
+    pictures,
     pressure,
     quantiles,
     rates,
@@ -39,8 +40,9 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "model": model.speed,
     "model-linear": model.linearity,
     "model-review": pressure.review,
+    "pictures": pictures.export,
     "coverage": coverage.intervals,
 }
 
-WITHOUT_FIO = frozenset({"coverage", "trace-latency"})
+WITHOUT_FIO = frozenset({"coverage", "pictures", "trace-latency"})
 """The cases that do not run fio."""

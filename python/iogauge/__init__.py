@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from iogauge.library.reading.compare import Comparison, compare
     from iogauge.library.reading.imported import import_results
     from iogauge.library.reading.judge import Verdicts, judge
+    from iogauge.library.reading.pictures import write_charts
     from iogauge.library.reading.published import Published, published
     from iogauge.library.reading.questions import export_tables, query
     from iogauge.library.reading.report import write_report
@@ -143,6 +144,7 @@ __all__ = [
     "tuning_status",
     "undo_tuning",
     "windows_audit_script",
+    "write_charts",
     "write_report",
 ]
 
@@ -219,6 +221,7 @@ _MODULES = {
     "tuning_status": "library.tuning",
     "undo_tuning": "library.tuning",
     "windows_audit_script": "library.audit",
+    "write_charts": "library.reading.pictures",
     "write_report": "library.reading.report",
 }
 """Where each name is found."""

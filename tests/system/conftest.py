@@ -81,4 +81,4 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session", params=pages.KINDS)
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of each kind of report."""
-    return pages.report(request.param, tmp_path_factory.mktemp("report"))
+    return pages.report(request.param, tmp_path_factory)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from pathlib import Path
 from typing import Literal
@@ -26,9 +28,21 @@ _REVIEWS = {
 }
 
 
-def report(kind: str, folder: Path) -> Path:
-    """Measure what a kind of report is about, and return the page."""
+def report(kind: str, temporary: pytest.TempPathFactory) -> Path:
+    """Return the page of a kind of report. The first process of pytest-xdist that needs it measures it for all."""
+    base = temporary.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / f"report of {kind}"
+    folder.mkdir(exist_ok=True)
     page = folder / "report.html"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not page.exists():
+            _measure(kind, folder, page)
+    return page
+
+
+def _measure(kind: str, folder: Path, page: Path) -> None:
     if kind == "demo":
         # As `make demo`: a file and two models under write pressure.
         targets = (f"{folder}/target.bin", *_DEMO)
@@ -41,7 +55,6 @@ def report(kind: str, folder: Path) -> Path:
         reviews = [f"{folder}/review"]
         assert main(["review", *_REVIEWS[kind], *_QUICK, f"--output={folder}/review"]) == 0
     assert main(["report", *reviews, f"--output={page}"]) == 0
-    return page
 
 
 def shown(

@@ -17,6 +17,7 @@ from iogauge.cli import main
 from iogauge.suites import DEFAULT
 from tests import reviews
 from tests.reviews import Drive
+from tests.system import pages
 from tests.system.pages import needs_chromium
 
 MOST_BYTES = 5_000_000
@@ -31,11 +32,7 @@ pytestmark = needs_chromium
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    review = ["review", "model:p4800x", "model:p3700", "--seed=1", "--runtime=300ms"]
-    assert main([*review, f"--output={folder}/review"]) == 0
-    assert main(["report", f"{folder}/review"]) == 0
-    return folder / "review" / "report.html"
+    return pages.report("a comparison", tmp_path_factory)
 
 
 class Opened:

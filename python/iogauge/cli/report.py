@@ -12,7 +12,7 @@ page is report.html: in the review's directory for one review, in the current di
 --format md prints Markdown for a pull request, at most 8 kB: the answer, the key figures, and folded what else fits;
 --verbose prints all of it. The suffix of --output decides the format too: .html or .md.
 
---export also writes every chart as SVG and PNG, and its data as CSV, for scripts and papers.
+'iogauge export --pictures' writes the charts as SVG and PNG, and their data as CSV.
 
 The report of an incomplete review has the steps that are complete.
 
@@ -54,9 +54,6 @@ def report(
         Format | None,
         typer.Option("--format", help="A page with charts, or Markdown; by default as --output ends."),
     ] = None,
-    export: Annotated[
-        Path | None, typer.Option("--export", metavar="DIRECTORY", help="Write SVG, PNG and CSV here too.")
-    ] = None,
     judge_by: JudgeBy = None,
     use: Annotated[
         list[str] | None,
@@ -64,19 +61,17 @@ def report(
     ] = None,
     verbose: Verbose = False,
 ) -> None:
-    """Write the page, and the pictures with --export; print the names of the files written, one a line."""
+    """Write the page and print its name, or print Markdown."""
     from iogauge.library.reading import report as library
     from iogauge.library.reading.judge_by import absolute
-    from iogauge.report.export import claim_charts, write_charts
 
     process.begin()
     layout = library.format_of(output, None if format_ is None else format_.value)
     writes_page = layout == "html" or output is not None
-    claims = library.output_claims(reviews, say=streams.say) if writes_page or export is not None else None
-    page = library.claim_page(claims, reviews, output, format="html") if claims and writes_page else None
+    claims = library.output_claims(reviews, say=streams.say) if writes_page else None
+    page = library.claim_page(claims, reviews, output, format="html") if claims else None
     with ReportProgress() as progress:
         made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=progress)
-        pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
         verdict = library.verdict_of(reviews, use=use or ())
         text = library.written(made, format=layout, verdict=verdict, verbose=verbose, on_progress=progress)
     if page is None:
@@ -84,6 +79,3 @@ def report(
     else:
         page.write(text.encode())
         streams.show(f"{page.path}\n")
-    if export is not None:
-        for path in write_charts(made.charts, pictures):
-            streams.show(f"{path}\n")

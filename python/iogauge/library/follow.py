@@ -39,7 +39,8 @@ def follow(function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs)
     the task too.
 
     Args:
-        function: ``run``, ``review``, ``write_report``, ``fit_twin``, ``fit_published`` or ``compare_models``.
+        function: ``run``, ``review``, ``write_report``, ``write_charts``, ``fit_twin``, ``fit_published`` or
+            ``compare_models``.
         arguments: those of the function.
         options: those of the function, without ``on_progress``.
 

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from iogauge.report.charts.drawing import png, svg
+from iogauge.errors import UsageError
+from iogauge.report.charts.drawing import in_parallel, png, svg
 from iogauge.report.charts.specification import Chart
+from iogauge.results.review import OnProgress, no_progress
 from iogauge.store.outputs import Claims, Existing, Output
+from iogauge.text.option import option
 
 PNG_SCALE = 2.0
+
+
+def chosen_charts(charts: Sequence[Chart], names: Sequence[str]) -> list[Chart]:
+    """Return the charts of these names, which may have the wildcards of a shell; without names, all charts.
+
+    Raises UsageError if a name fits no chart, with the names that there are.
+    """
+    known = [chart.name for chart in charts]
+    for name in names:
+        if not any(fnmatchcase(one, name) for one in known):
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = f"{option('charts', close[0])}? " if close else ""
+            raise UsageError(f"no chart is named {name}", hint=f"{meant}There are: {', '.join(known)}")
+    return [chart for chart in charts if not names or any(fnmatchcase(chart.name, name) for name in names)]
 
 
 def claim_charts(charts: Iterable[Chart], directory: Path, claims: Claims) -> dict[str, Output]:
@@ -18,31 +37,45 @@ def claim_charts(charts: Iterable[Chart], directory: Path, claims: Claims) -> di
     return {
         name: claims.file(directory / name, existing=Existing.OWN)
         for chart in charts
-        for name in _names(chart)
+        for name in (
+            f"{chart.name}.csv",
+            *(f"{stem}.{kind}" for _, _, stem in _pictures(chart) for kind in ("svg", "png")),
+        )
     }
 
 
-def write_charts(charts: Iterable[Chart], outputs: Mapping[str, Output]) -> list[Path]:
-    """Write the data of each chart, and a picture for each of its choices; return the paths of the files in order.
+def write_charts(
+    charts: Sequence[Chart], outputs: Mapping[str, Output], *, on_progress: OnProgress = no_progress
+) -> Iterator[Path]:
+    """Write the data of each chart, and a picture for each of its choices; yield the path of each file.
 
-    ``outputs`` is what ``claim_charts`` returned for the charts. Raises IogaugeError if a file cannot be written.
+    ``outputs`` is what ``claim_charts`` returned for the charts. ``on_progress`` gets the number of pictures drawn so
+    far, and their total. Raises IogaugeError if a file cannot be written.
     """
-    written = []
     for chart in charts:
-        for name, content in zip(_names(chart), _contents(chart), strict=True):
-            outputs[name].write(content)
-            written.append(outputs[name].path)
-    return written
+        yield _written(outputs[f"{chart.name}.csv"], chart.table.csv().encode())
+    pictures = [picture for chart in charts for picture in _pictures(chart)]
+    for number, (stem, drawn) in enumerate(in_parallel(_drawn, pictures), 1):
+        for kind, content in drawn.items():
+            yield _written(outputs[f"{stem}.{kind}"], content)
+        on_progress(number, len(pictures))
 
 
-def _names(chart: Chart) -> Sequence[str]:
-    stems = [f"{chart.name}-{choice}" for choice in chart.choices] if len(chart.choices) > 1 else [chart.name]
-    return [*(f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")), f"{chart.name}.csv"]
+_Picture = tuple[Chart, str, str]
+"""A chart, one of its choices, and the name of their files without its suffix."""
 
 
-def _contents(chart: Chart) -> Iterator[bytes]:
+def _pictures(chart: Chart) -> Iterator[_Picture]:
     for choice in chart.choices:
-        picture = svg(chart.spec(choice))
-        yield picture.encode()
-        yield png(picture, scale=PNG_SCALE)
-    yield chart.table.csv().encode()
+        yield chart, choice, f"{chart.name}-{choice}" if len(chart.choices) > 1 else chart.name
+
+
+def _drawn(picture: _Picture) -> tuple[str, dict[str, bytes]]:
+    chart, choice, stem = picture
+    drawn = svg(chart.spec(choice), keep=False)
+    return stem, {"svg": drawn.encode(), "png": png(drawn, scale=PNG_SCALE)}
+
+
+def _written(output: Output, content: bytes) -> Path:
+    output.write(content)
+    return output.path

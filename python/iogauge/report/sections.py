@@ -14,12 +14,13 @@ from pathlib import Path
 from iogauge.comparison.published_rows import PublishedRow, published_table
 from iogauge.comparison.sides import Differences, differences, loaded
 from iogauge.report.charts.conclusions import conclusion_charts
-from iogauge.report.charts.heat import heat_chart
 from iogauge.report.charts.latency_parts import latency_parts_chart
-from iogauge.report.charts.over_time import time_chart
+from iogauge.report.charts.over_time.heat import heat_chart
+from iogauge.report.charts.over_time.lines import time_chart
 from iogauge.report.charts.overview import overview_chart
 from iogauge.report.charts.percentiles import percentile_chart
 from iogauge.report.charts.pressure import pressure_chart, staircase_chart
+from iogauge.report.charts.rows import rows_chart
 from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
 from iogauge.report.machine import MachinePart
@@ -107,7 +108,9 @@ class Section:
     @cached_property
     def along(self) -> tuple[Chart, ...]:
         """The charts along the suite's axis: one, or one for each series of its steps."""
-        return (pressure_chart(self.drives),) if self._pressed else sweep_charts(self.drives)
+        if self._pressed:
+            return (pressure_chart(self.drives),)
+        return (rows_chart(self.drives),) if self.drives[0].is_table else sweep_charts(self.drives)
 
     @cached_property
     def as_published(self) -> tuple[Chart, ...]:

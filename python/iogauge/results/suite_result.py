@@ -16,7 +16,7 @@ from iogauge.results.conclusions import Conclusions
 from iogauge.results.position import Position, name_of
 from iogauge.results.run import Run
 from iogauge.results.tabular import Tabular
-from iogauge.schema import Manifest, StepPlan, SuitePlan, TargetFacts
+from iogauge.schema import TABLE_ROWS, Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import Ratio, ratio
 from iogauge.store import Review
 from iogauge.text import html, numbers
@@ -156,6 +156,13 @@ class SuiteResult(Tabular, Collection[Position]):
     def along_pressure(self) -> bool:
         """Whether the steps differ only in the rate of the load jobs."""
         return bool(self.plan.load_jobs) and len({position.series for position in self.planned}) <= 1
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the steps are rows of a table: of a published one, or your own under names that share a place."""
+        places = {position.at for position in self.planned}
+        shared = len(places) < len(self.planned) and len(self.by_series()) <= 1
+        return self.plan.axis == TABLE_ROWS or shared
 
     @property
     def repeated(self) -> bool:

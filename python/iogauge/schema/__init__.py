@@ -89,7 +89,18 @@ from iogauge.schema.results import (
     Tally,
     WorkerResult,
 )
-from iogauge.schema.review import Axis, Goal, LatencyLimit, Manifest, Over, Pace, Rung, StepPlan, SuitePlan
+from iogauge.schema.review import (
+    TABLE_ROWS,
+    Axis,
+    Goal,
+    LatencyLimit,
+    Manifest,
+    Over,
+    Pace,
+    Rung,
+    StepPlan,
+    SuitePlan,
+)
 from iogauge.schema.samples import COUNTERS, SAMPLED, DriveReading, DriveSamples
 from iogauge.schema.split import LatencySplit, LatencyTrace, Part, PartLatency
 
@@ -97,6 +108,7 @@ __all__ = [
     "COUNTERS",
     "SAMPLED",
     "SCHEMA_VERSION",
+    "TABLE_ROWS",
     "Amount",
     "Audit",
     "AuditChange",

@@ -29,6 +29,10 @@ class Axis(Model):
     unit: str
 
 
+TABLE_ROWS = Axis(name="row of the table", unit="row")
+"""The axis of a suite whose steps are the rows of a published table: their order says nothing."""
+
+
 class Rung(Model):
     """The settings of the machine with which a step runs."""
 

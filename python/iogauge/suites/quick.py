@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.schema import TABLE_ROWS, StepPlan, SuitePlan
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
@@ -72,7 +72,7 @@ class Quick(Suite):
     NAME = "quick"
     TITLE = "One minute"
     SOURCE = "the default profile of CrystalDiskMark 8"
-    AXIS = Axis(name="row of the table", unit="row")
+    AXIS = TABLE_ROWS
     MEASURED_JOB = JOB
     JUDGED = "I/O"
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {

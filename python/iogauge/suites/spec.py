@@ -27,7 +27,7 @@ from typing import ClassVar
 from iogauge.catalog.published import Point, points
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
+from iogauge.schema import TABLE_ROWS, EngineKind, StepPlan, SuitePlan
 from iogauge.stats.extremes import decided, ties, undecided
 from iogauge.stats.figure import Figure
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
@@ -135,7 +135,7 @@ class Spec(Suite):
     NAME = "spec"
     TITLE = "The specification's rows"
     SOURCE = "Intel's evaluation guide for the P4800X, tables 4 and 5"
-    AXIS = Axis(name="row of the table", unit="row")
+    AXIS = TABLE_ROWS
     MEASURED_JOB = JOB
     JUDGED = "I/O"
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {

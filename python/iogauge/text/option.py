@@ -18,7 +18,7 @@ from iogauge.text.numbers import argument
 
 _OPTIONS = {"begin_with": "from", "import_file": "import", "program": "as", "suites": "suite", "use": "for"}
 """Options whose argument has another name."""
-_LISTS = ("destroy", "fail_if", "judge_by", "section", "suites")
+_LISTS = ("charts", "destroy", "fail_if", "judge_by", "section", "suites")
 """Arguments that take a list; the option is repeated instead."""
 _COMMANDS = {
     "fit_twin": "model fit",
@@ -32,6 +32,7 @@ _COMMANDS = {
     "serve_model": "model serve",
     "open_review": "show",
     "published": "list --published",
+    "write_charts": "export",
     "write_report": "report",
 }
 """Commands whose function has another name."""

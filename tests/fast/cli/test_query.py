@@ -160,7 +160,9 @@ def test_export_writes_a_tidy_file_for_each_suite(
 def test_export_says_what_to_write(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["export", f"{saved}/flash"]) == 2
-    assert capsys.readouterr().err.startswith("error: --csv or --parquet is missing\nhint: --csv DIRECTORY")
+    assert capsys.readouterr().err.startswith(
+        "error: --csv, --parquet or --pictures is missing\nhint: --csv DIRECTORY"
+    )
 
 
 def test_an_unfinished_review_has_the_figures_that_it_has(tmp_path: Path) -> None:

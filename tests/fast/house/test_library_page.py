@@ -40,7 +40,8 @@ frame = opened.to_polars()
 columns: list[str] = frame.columns
 rows: int = opened.to_arrow().num_rows
 findings: tuple[str, ...] = iogauge.compare("saved", opened, margin="5%").findings
-pages: list[Path] = iogauge.write_report("saved", format="md")
+page: Path = iogauge.write_report("saved", format="md")
+pictures: list[Path] = iogauge.write_charts("saved", "figures", charts=["mixed*"])
 names: list[str] = [drive.name for drive in iogauge.models().drives]
 paths: list[Path] = [saved.path for saved in iogauge.list_reviews()]
 """

@@ -132,21 +132,15 @@ def test_a_comparison_is_the_commands(
     assert page.read_text().startswith("<!doctype html>")
 
 
-def test_a_report_is_written_with_its_charts(review: iogauge.Review, tmp_path: Path) -> None:
+def test_a_report_is_written(review: iogauge.Review, tmp_path: Path) -> None:
     news: list[str] = []
-    text, *charts = iogauge.write_report(
-        review,
-        tmp_path / "r.md",
-        format="md",
-        export=tmp_path / "charts",
-        on_progress=lambda p: news.append(str(p)),
+    text = iogauge.write_report(
+        review, tmp_path / "r.md", format="md", on_progress=lambda p: news.append(str(p))
     )
     assert text == tmp_path / "r.md"
     assert text.read_text().startswith("## P4800X 375 GB, model, P3700")
-    assert {path.suffix for path in charts} == {".svg", ".png", ".csv"}
-    assert all(path.exists() for path in charts)
     assert "reading and judging: 4 of 4" in news
-    (page,) = iogauge.write_report(review)
+    page = iogauge.write_report(review)
     assert page == review.path / "report.html"
     with pytest.raises(iogauge.UsageError, match="format 'pdf'"):
         iogauge.write_report(review, format="pdf")  # type: ignore[arg-type]
@@ -154,11 +148,30 @@ def test_a_report_is_written_with_its_charts(review: iogauge.Review, tmp_path: P
         iogauge.write_report([])
 
 
+def test_charts_are_written_by_name(review: iogauge.Review, tmp_path: Path) -> None:
+    news: list[str] = []
+    files = iogauge.write_charts(
+        review,
+        tmp_path / "charts",
+        charts="mixed*",
+        suites="mixed",
+        on_progress=lambda p: news.append(str(p)),
+    )
+    assert {path.suffix for path in files} == {".svg", ".png", ".csv"}
+    assert set(files) == set((tmp_path / "charts").iterdir())
+    drawn = sum(path.suffix == ".svg" for path in files)
+    assert f"drawing: {drawn} of {drawn}" in news
+    with pytest.raises(iogauge.UsageError, match="no chart is named mixd") as caught:
+        iogauge.write_charts(review, tmp_path / "none", charts=["mixd"])
+    assert str(caught.value.hint).startswith("charts=['mixed']? There are: overview, mixed, ")
+    assert not (tmp_path / "none").exists()
+
+
 def test_the_suffix_of_a_report_decides_its_format(
     review: iogauge.Review, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def begins(output: str, format: Any = None) -> str:  # noqa: A002
-        (page,) = iogauge.write_report(review, tmp_path / output, format=format)
+        page = iogauge.write_report(review, tmp_path / output, format=format)
         return page.read_text()[:2]
 
     assert [begins("a.md"), begins("a.HTML"), begins("a"), begins("a.txt", "md")] == ["##", "<!", "<!", "##"]

@@ -340,14 +340,6 @@ def test_the_command_writes_the_page_beside_the_review(
     assert "is incomplete: no step at-0300" in messages
 
 
-def test_the_command_exports_charts(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page, charts = tmp_path / "page.html", tmp_path / "charts"
-    assert main(["report", str(folder / "flash"), "-o", str(page), "--export", str(charts)]) == 0
-    written = capsys.readouterr().out.splitlines()
-    assert written[0] == str(page)
-    assert {Path(line) for line in written[1:]} == set(charts.iterdir())
-
-
 def newer(path: Path, folder: Path) -> None:
     manifest = planned(folder / "flash")
     (path / "manifest.json").write_text(json.dumps(manifest | {"schema_version": SCHEMA_VERSION + 1}))

@@ -371,10 +371,8 @@ def test_two_drives_share_a_report(suite: str, reviews: Path, tmp_path: Path) ->
     for chart in section.along:
         assert {row["drive"] for row in chart.table.records()} == {drive.label for drive in report.drives}
         assert f'data-chart="{chart.name}"' in page
-    assert (
-        main(["report", *map(str, both), f"--output={tmp_path}/report.html", f"--export={tmp_path}/charts"])
-        == 0
-    )
+    names = [f"--charts={chart.name}" for chart in section.along]
+    assert main(["export", *map(str, both), f"--pictures={tmp_path}/charts", *names]) == 0
     for chart in section.along:
         assert "<path" in (tmp_path / "charts" / f"{chart.name}-p99.svg").read_text()
 

@@ -1,4 +1,4 @@
-"""Reports of saved reviews: one page with charts, or Markdown; and the charts as files."""
+"""Reports of saved reviews: one page with charts, or Markdown."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ def write_report(
     output: StrPath | None = None,
     *,
     format: Format | None = None,  # noqa: A002 (the command's own word)
-    export: StrPath | None = None,
     suites: Sequence[str] | str = (),
     margin: float | str = MARGIN,
     judge_by: Collection[StrPath] | StrPath = (),
     use: Sequence[StrPath] | StrPath = (),
     verbose: bool = False,
     on_progress: OnProgress = lambda _: None,
-) -> list[Path]:
-    """Write a report of saved reviews, which compares all drives with the first; return the files written.
+) -> Path:
+    """Write a report of saved reviews, which compares all drives with the first; return the file written.
 
     Args:
         reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
@@ -48,7 +47,6 @@ def write_report(
         output: the file to write; by default report.html (or report.md) in the review's directory or, of several, here.
         format: ``"html"``, one page that needs no network, or ``"md"``, Markdown. By default the suffix of ``output``
             decides; without a suffix it is ``"html"``.
-        export: also write every chart as SVG and PNG, and its data as CSV, into this directory.
         suites: the names of the suites to report; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
         judge_by: Python files with your own suites, which are run for their findings.
@@ -61,14 +59,12 @@ def write_report(
         IogaugeError: a review cannot be read, or a file must not be written.
         Interrupted: Ctrl-C, a KeyboardInterrupt.
     """
-    from iogauge.report.export import claim_charts, write_charts
-
     if format is not None:
         require_choice("format", format, get_args(Format))
     place = None if output is None else Path(output)
     layout = format_of(place, format)
     names = flat([reviews])
-    claims = output_claims(names, say=_message(on_progress))
+    claims = output_claims(names, say=message(on_progress))
     page = claim_page(claims, names, place, format=layout)
     report = read_report(
         names,
@@ -77,13 +73,11 @@ def write_report(
         judge_by=as_list(judge_by),
         on_progress=on_progress,
     )
-    pictures = {} if export is None else claim_charts(report.charts, Path(export), claims)
     verdict = verdict_of(names, use=as_list(use))
     page.write(
         written(report, format=layout, verdict=verdict, verbose=verbose, on_progress=on_progress).encode()
     )
-    charts = [] if export is None else write_charts(report.charts, pictures)
-    return [page.path, *charts]
+    return page.path
 
 
 def read_report(
@@ -99,13 +93,13 @@ def read_report(
     """Read reviews into a report, and say which of them are incomplete. Raises IogaugeError as ``Report.of`` does."""
     from iogauge.report.sections import Report
 
-    say = _message(on_progress)
+    say = message(on_progress)
     report = Report.of(
         [fspath(name) for name in names],
         conclude=conclude_with(absolute(judge_by) | trusted, lambda text: say(f"warning: {text}")),
         suites=suites,
         margin=margin,
-        on_progress=_parts("reading and judging", on_progress),
+        on_progress=parts("reading and judging", on_progress),
         baseline=baseline,
     )
     for drive in report.drives:
@@ -138,7 +132,7 @@ def written(
         if not verbose:
             return brief(report, verdict=verdict)
         return f"**{escaped(verdict)}**\n\n{markdown(report)}" if verdict else markdown(report)
-    page = render.page(report, verdict=verdict, on_progress=_parts("drawing", on_progress))
+    page = render.page(report, verdict=verdict, on_progress=parts("drawing", on_progress))
     keep_computed(report.drives)
     return page
 
@@ -227,9 +221,11 @@ def fraction(value: float | str, *, name: str) -> float:
     return share
 
 
-def _message(on_progress: OnProgress) -> Callable[[str], None]:
+def message(on_progress: OnProgress) -> Callable[[str], None]:
+    """Return the function that passes a message on as a piece of news."""
     return lambda text: on_progress(Progress(event="message", message=text))
 
 
-def _parts(step: str, on_progress: OnProgress) -> OnPart:
+def parts(step: str, on_progress: OnProgress) -> OnPart:
+    """Return the function that passes on how many parts of a step are done."""
     return lambda done, of: on_progress(Progress(event="part", step=step, number=done, steps=of))

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.report.charts.warmth import warmth
+from iogauge.report.charts.over_time.warmth import warmth
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan
@@ -151,6 +151,32 @@ def sweep_table(drives: Iterable[SuiteResult], series: str) -> Table:
             }
             rows += run.rows(drive, {"series": series, **achieved}, {})
     return Table.of(rows)
+
+
+def rows_table(drives: Iterable[SuiteResult]) -> Table:
+    """Return one row for each drive, row of its table, repeat and statistic: its rate, and a latency in microseconds.
+
+    The rate of small requests is in IOPS, that of large ones in MB/s; ``unit`` says which.
+    """
+    rows: list[Row] = []
+    for drive in drives:
+        for run in _runs(drive.planned):
+            rows += run.rows(drive, _rate(run.figures), {})
+    return Table.of(rows)
+
+
+def _rate(figures: StepFigures | None) -> Row:
+    if figures is None:
+        return dict.fromkeys(("unit", "rate", "rate_low", "rate_high"))
+    small = counts_requests([figures])
+    rate, scale = (figures.iops_figure, 1.0) if small else (figures.rate_figure, 1e6)
+    low, high = (None if bound is None else bound / scale for bound in (rate.low, rate.high))
+    return {
+        "unit": "IOPS" if small else "MB/s",
+        "rate": rate.value / scale,
+        "rate_low": low,
+        "rate_high": high,
+    }
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.comparison.wording import place_text
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table
-from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
+from iogauge.report.charts.specification import LOG_SCALE, Chart, Choice, finished, log_ticks, patch
 from iogauge.report.charts.theme import DRIVES, INK, SHAPES, STAIR, STAIR_FILL, WIDTH
 from iogauge.report.charts.vega import Spec
 from iogauge.results.figures import MEAN, metric_text, value_text
@@ -122,7 +122,7 @@ def _layers(compared: SuiteComparison, table: Table, places: tuple[int, int]) ->
             "format": ",~f",
             "labelOverlap": "greedy",
         },
-        scale={"type": "log", "domain": vega.parameter("domain"), "nice": False},
+        scale={**LOG_SCALE, "domain": vega.parameter("domain")},
     )
     legend = {"title": "Better", "columns": 1}
     color = vega.name("better", scale={"domain": names, "range": inks}, legend=legend)

@@ -10,8 +10,8 @@ from typing import Any
 
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import STATISTICS, Row, Statistic, Table
-from iogauge.report.charts.specification import Choice, log_ticks, patch
-from iogauge.report.charts.theme import DASHES, DRIVES, PAPER, SHAPES
+from iogauge.report.charts.specification import LOG_SCALE, Choice, log_ticks, patch
+from iogauge.report.charts.theme import DASHES, DRIVES, INK, PAPER, SHAPES
 from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 
@@ -33,6 +33,20 @@ CHOSEN = "datum.statistic === statistic"
 POOLED = "datum.repeat === null"
 """A filter: the rows of all repeats pooled, or of the only run."""
 
+WHISKER_ENDS: tuple[Spec, ...] = (
+    {"calculate": "isValid(datum.low_us) ? datum.low_us : datum.latency_us", "as": "bottom"},
+    {"calculate": "isValid(datum.high_us) ? datum.high_us : datum.latency_us", "as": "top"},
+)
+"""Transforms: the ends of a latency's whisker, from its interval. An open end is the latency itself."""
+LATENCY_TOOLTIP: tuple[Spec, ...] = (
+    vega.number("latency_us", title="latency, µs", format=",.5~r"),
+    vega.number("low_us", title="95 % from, µs", format=",.5~r"),
+    vega.number("high_us", title="95 % to, µs", format=",.5~r"),
+    vega.number("samples", title="samples", format=","),
+    vega.number("needed", title="samples needed", format=","),
+)
+"""What the pointer shows of a latency."""
+
 
 def latency_axis(scale: str, **axis: object) -> Position:
     """Return the encoding of latencies on an axis that fits all figures of the choice, intervals included."""
@@ -40,7 +54,7 @@ def latency_axis(scale: str, **axis: object) -> Position:
     scaled: Spec = {"domain": vega.parameter("domain"), "nice": True}
     if scale == "log":
         ticks = {"values": vega.parameter("ticks")}
-        scaled = {**scaled, "type": "log", "nice": False}
+        scaled = {**scaled, **LOG_SCALE}
     return lambda column: vega.number(column, axis={**ticks, **axis}, scale=scaled)
 
 
@@ -108,11 +122,7 @@ def latency_layer(
         vega.name("drive", title="drive"),
         vega.number("position", title="at", format=",~r"),
         vega.number(rate, title="achieved, MB/s", format=",.1f"),
-        vega.number("latency_us", title="latency, µs", format=",.5~r"),
-        vega.number("low_us", title="95 % from, µs", format=",.5~r"),
-        vega.number("high_us", title="95 % to, µs", format=",.5~r"),
-        vega.number("samples", title="samples", format=","),
-        vega.number("needed", title="samples needed", format=","),
+        *LATENCY_TOOLTIP,
     ]
     base = vega.unit(x=x("position"), y=y("latency_us"), color=color)
     runs = vega.filtered(base, f"!({POOLED}) && isValid(datum.latency_us)")
@@ -123,11 +133,7 @@ def latency_layer(
         strokeDash=by_drive(labels, DASHES, legend=legend),
     )
     whisker = vega.drawn(
-        vega.transformed(
-            measured,
-            {"calculate": "isValid(datum.low_us) ? datum.low_us : datum.latency_us", "as": "bottom"},
-            {"calculate": "isValid(datum.high_us) ? datum.high_us : datum.latency_us", "as": "top"},
-        ),
+        vega.transformed(measured, *WHISKER_ENDS),
         vega.mark("errorbar", ticks={"size": 9}, thickness=1.5),
         y=y("bottom"),
         y2=vega.end("top"),
@@ -135,6 +141,7 @@ def latency_layer(
     open_above = vega.drawn(
         vega.filtered(measured, "!isValid(datum.high_us)"),
         vega.mark("text", text="↑", dy=-13, fontSize=14),
+        color={"value": INK},
         tooltip=tooltip,
     )
     points = vega.drawn(

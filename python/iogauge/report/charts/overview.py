@@ -23,10 +23,12 @@ from iogauge.text.numbers import capitalised
 NAME = "overview"
 
 _COLUMNS = 3
-_WIDTH, _HEIGHT = 190, 110
+_WIDTH, _HEIGHT = 190, 124
 """A panel's size in pixels; the page's script gives it another width."""
-_SIDE, _SIDE_OF_BARS = 40, 124
-"""The widths of the axes left of lines and of bars."""
+_SIDE = 40
+"""The width of the axis left of a panel."""
+_TICKS = 4
+"""About how many ticks an axis of figures has; it ends at a tick."""
 _DOUBLINGS = 8
 """An axis is logarithmic if its end is more than this many times its start."""
 
@@ -39,9 +41,6 @@ def overview_chart(suites: Sequence[Sequence[SuiteResult]]) -> Chart | None:
     panels = [(drives, rows) for drives in suites if (rows := _rows(drives))]
     if len(panels) < 2:
         return None
-    # A column's panels align by their axes: the long labels of bars would push those below it to the right.
-    if _is_table(panels[0][1]):
-        panels = [panels[1], panels[0], *panels[2:]]
     labels = list(dict.fromkeys(drive.label for drives, _ in panels for drive in drives))
     title = "One figure a suite"
     texts = patch(
@@ -55,8 +54,6 @@ def overview_chart(suites: Sequence[Sequence[SuiteResult]]) -> Chart | None:
             "concat": [_panel(drives[0], rows, labels) for drives, rows in panels],
             "columns": _COLUMNS,
             "spacing": 10,
-            # Axes of unequal widths would push columns apart.
-            "align": "none",
             "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "shared")},
         }
     )
@@ -120,16 +117,17 @@ def _panel(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> Sp
         "subtitle": capitalised(f"{common}…: {rows[0]['figure']}" if common else str(rows[0]["figure"])),
         "fontSize": 12,
         "subtitleFontSize": 11,
-        "offset": 6,
+        # Half of the uppermost label of an axis is between lines and their title; bars have none.
+        "offset": 12 if bars else 6,
         "subtitlePadding": 2,
         "limit": _WIDTH + _SIDE,
-        "frame": "bounds",
+        "frame": "group",
+        "dx": -_SIDE,
     }
     layers = _bars(labels, len(common)) if bars else _lines(drive, rows, labels)
-    width = _WIDTH + _SIDE - (_SIDE_OF_BARS if bars else _SIDE)
     # A title is put into this expression as a JSON string, never as code.
     own = {"filter": f"datum.suite === {json.dumps(drive.plan.title)}"}
-    return vega.layered(*layers, title=title, width=width, height=_HEIGHT, transform=[own])
+    return vega.layered(*layers, title=title, width=_WIDTH, height=_HEIGHT, transform=[own])
 
 
 def _lines(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> list[Spec]:
@@ -155,15 +153,15 @@ def _lines(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> li
     }
     side = {
         "title": None,
-        "format": "~s",
-        "tickCount": 4,
+        **vega.SHORT,
+        "tickCount": _TICKS,
         "grid": True,
         "minExtent": _SIDE,
         "maxExtent": _SIDE,
     }
     base = vega.unit(
         x=vega.number("position", axis=bottom, scale=scale),
-        y=vega.number("value", axis=side, scale={"zero": True}),
+        y=vega.number("value", axis=side, scale={"zero": True, "nice": _TICKS}),
         color=by_drive(labels, DRIVES, legend=legend),
     )
     line = vega.drawn(
@@ -185,28 +183,29 @@ def _lines(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> li
 
 
 def _bars(labels: Sequence[str], common: int) -> list[Spec]:
+    """Return bars, each row's name above its own: beside them, the names would take the width of the bars."""
     legend = drive_legend(labels)
-    side = {
+    none = {"title": None, "labels": False, "ticks": False, "domain": False}
+    side = {**none, "minExtent": _SIDE, "maxExtent": _SIDE}
+    bottom = {
         "title": None,
-        "labelFontSize": 10,
-        "labelLimit": _SIDE_OF_BARS - 6,
-        "ticks": False,
-        "domain": False,
+        **vega.SHORT,
+        "tickCount": 3,
+        "labelFontSize": 11,
+        "labelOverlap": "greedy",
+        "labelSeparation": 6,
     }
-    said_above = {"labelExpr": f"slice(datum.label, {common})"}
-    extent = {**said_above, "minExtent": _SIDE_OF_BARS, "maxExtent": _SIDE_OF_BARS}
-    bottom = {"title": None, "format": "~s", "tickCount": 3, "labelFontSize": 11}
     order = {"field": "value", "op": "max", "order": "descending"}
+    # The upper half of a row is its name's.
+    above = [" " * number for number in range(1, len(labels) + 1)]
+    slots = {"domain": [*above, *labels]}
     base = vega.unit(
         x=vega.number("value", axis=bottom, scale={"zero": True}),
-        y=vega.name("label", sort=order, axis={**side, **extent}),
-        yOffset=vega.name("drive", scale={"domain": list(labels)}),
+        y=vega.name("label", sort=order, axis=side, scale={"padding": 0.06}),
+        yOffset=vega.name("drive", scale=slots),
     )
     bar = vega.drawn(
-        base,
-        vega.mark("bar", height={"band": 0.75}),
-        color=by_drive(labels, DRIVES, legend=legend),
-        tooltip=_tooltip(),
+        base, vega.mark("bar"), color=by_drive(labels, DRIVES, legend=legend), tooltip=_tooltip()
     )
     whisker = vega.drawn(
         vega.filtered(base, "isValid(datum.low) && isValid(datum.high)"),
@@ -214,7 +213,20 @@ def _bars(labels: Sequence[str], common: int) -> list[Spec]:
         x=vega.number("low"),
         x2=vega.end("high"),
     )
-    return [bar, whisker]
+    one_a_row = vega.transformed(
+        base,
+        {"window": [{"op": "row_number", "as": "place"}], "groupby": ["label"]},
+        {"filter": "datum.place === 1"},
+        {"calculate": f"slice(datum.label, {common})", "as": "name"},
+    )
+    name = vega.drawn(
+        one_a_row,
+        vega.mark("text", align="left", baseline="alphabetic", dy=3 / len(labels), fontSize=10, color=INK),
+        x={"value": 0},
+        yOffset={"datum": above[-1], "scale": slots},
+        text=vega.name("name"),
+    )
+    return [bar, whisker, name]
 
 
 def _common_words(labels: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table, us
 from iogauge.report.charts.latency import LOG_FROM, by_drive, drive_legend, filled_if_supported
-from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
+from iogauge.report.charts.specification import LOG_SCALE, Chart, Choice, finished, log_ticks, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, HEIGHT, INK, SHAPES, WIDTH
 from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
@@ -119,7 +119,7 @@ def _curves(labels: Sequence[str], judged: str) -> Spec:
     )
     x = vega.number(
         "beyond",
-        scale={"type": "log", "domain": vega.parameter("shares"), "nice": False},
+        scale={**LOG_SCALE, "domain": vega.parameter("shares")},
         axis={
             "title": "Percentile",
             "values": vega.parameter("nines"),
@@ -130,7 +130,7 @@ def _curves(labels: Sequence[str], judged: str) -> Spec:
     )
     y = vega.number(
         "latency_us",
-        scale={"type": "log", "domain": vega.parameter("domain"), "nice": False},
+        scale={**LOG_SCALE, "domain": vega.parameter("domain")},
         axis={
             "title": f"{capitalised(judged)} latency, µs",
             "values": vega.parameter("ticks"),

@@ -72,7 +72,7 @@ def _texts(
 
 
 def _achieved(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
-    axis = {"title": "Achieved writes, MB/s", "format": ",~r", "tickMinStep": 1, "labelOverlap": "greedy"}
+    axis = {"title": "Achieved writes, MB/s", "format": ",~r", "tickMinStep": 1, "tickCount": 10}
 
     domain = {
         "domain": [0, max(table.numbers("achieved_MBps"), default=0) or 1.0],

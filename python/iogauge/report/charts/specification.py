@@ -8,6 +8,7 @@ step, is a parameter of a specification, so that one specification serves for al
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 """The language of every specification, which ``drawing`` and the page's script read."""
 DATASET = "rows"
 """The name of the table in every specification."""
+TITLE_LINE, SUBTITLE_LINE = 76, 112
+"""The most characters of a line that a picture has room for, in the size of a title and of a subtitle."""
+LOG_SCALE: Spec = {"type": "log", "nice": False, "clamp": True}
+"""A logarithmic scale. It has no place for 0, such as the lower end of an interval, which is drawn where it ends."""
 ONLY = "only"
 """The key of the only choice of a chart without a control."""
 
@@ -72,9 +77,19 @@ class Chart:
         """Return a complete specification with its data, on the fitting axis unless ``scale`` names one."""
         spec = self.variants[choice, scale or self.scales[choice]]
         if self.caption:
-            title = spec["title"]
-            spec = {**spec, "title": {**title, "subtitle": [title["subtitle"], self.caption]}}
+            spec = {**spec, "title": _in_lines(spec["title"], self.caption)}
         return {**spec, "datasets": {DATASET: self.table.records()}, "config": config()}
+
+
+def _in_lines(title: Spec, caption: str) -> Spec:
+    """Return a title with the caption below its subtitle. A picture would cut off lines that are wider than it is."""
+    return {
+        **title,
+        "text": textwrap.wrap(title["text"], TITLE_LINE),
+        "subtitle": [
+            line for text in (title["subtitle"], caption) for line in textwrap.wrap(text, SUBTITLE_LINE)
+        ],
+    }
 
 
 def single(name: str, table: Table, spec: Spec, patch: Spec, *, dense: bool = False) -> Chart:
@@ -95,21 +110,23 @@ def patch(*, title: str, subtitle: str, description: str, **params: object) -> S
 def log_ticks(values: Iterable[object]) -> tuple[list[float], list[float]]:
     """Return the domain and the ticks of a logarithmic axis that just holds the positive numbers of ``values``.
 
-    Ticks are 1, 2 and 5 times powers of ten, or powers of ten alone over more than three decades.
+    The domain ends at 1, 2 or 5 times a power of ten, and so do ticks; over more than three decades, ticks are powers
+    of ten alone.
     """
     positive = [float(value) for value in values if isinstance(value, int | float) and value > 0] or [1.0]
     low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
-    fine = max(positive) <= 1000 * min(positive)
-    ticks = [step * 10.0**power for power in range(low, high + 1) for step in ((1, 2, 5) if fine else (1,))]
-    first = max(tick for tick in ticks if tick <= min(positive))
-    last = min((tick for tick in ticks if tick >= max(positive) and tick > first), default=10 * first)
+    powers = [10.0**power for power in range(low, high + 1)]
+    steps = [step * power for power in powers for step in (1, 2, 5)]
+    first = max(step for step in steps if step <= min(positive))
+    last = min((step for step in steps if step >= max(positive) and step > first), default=10 * first)
+    ticks = steps if max(positive) <= 1000 * min(positive) else powers
     return [first, last], [tick for tick in ticks if first <= tick <= last]
 
 
 def log_axis(values: Iterable[object]) -> tuple[Spec, list[float]]:
     """Return a logarithmic scale that just holds the positive numbers of ``values``, and its ticks."""
     domain, ticks = log_ticks(values)
-    return {"type": "log", "domain": domain, "nice": False}, ticks
+    return {**LOG_SCALE, "domain": domain}, ticks
 
 
 def finished(chart: Spec) -> Spec:

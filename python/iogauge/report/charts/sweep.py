@@ -22,7 +22,7 @@ from iogauge.report.charts.latency import (
     pale,
     statistic_choices,
 )
-from iogauge.report.charts.over_time import side
+from iogauge.report.charts.over_time.lines import side
 from iogauge.report.charts.specification import Chart, finished
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
 from iogauge.report.charts.vega import Spec
@@ -74,7 +74,12 @@ def _spec(drives: Sequence[SuiteResult], series: str, scale: str, table: Table) 
     plan, labels = drives[0].plan, [drive.label for drive in drives]
     positions = sorted(set(table.numbers("position")))
     labelled = zip(table.numbers("position"), table.column("label"), strict=True)
-    named = {position: str(label) for position, label in labelled if label}
+    # A name that only repeats the place, such as "round 3", needs no axis of names.
+    named = {
+        position: str(label)
+        for position, label in labelled
+        if label and label != f"{plan.axis.name} {position:g}"
+    }
     y = latency_axis(scale, **side(f"{capitalised(plan.judged)} latency, µs", titleColor=INK, grid=True))
     latencies = latency_layer(
         _along(plan.axis.unit, positions, _titled(drives), named),
@@ -156,7 +161,7 @@ def _rates(x: Position, labels: Sequence[str], *, rate: str, most: float, joined
                 tickCount=4,
                 titleColor=INK,
                 grid=True,
-                format="~s" if rate == "iops" else ",~f",
+                **(vega.SHORT if rate == "iops" else {"format": ",~f"}),
             ),
             scale={"domain": [0, most], "nice": True},
         ),

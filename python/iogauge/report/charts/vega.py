@@ -12,6 +12,10 @@ from typing import Any
 Spec = dict[str, Any]
 
 
+SHORT: Spec = {"format": "~s", "labelExpr": "datum.value === 0 ? '0' : datum.label"}
+"""How an axis writes large numbers: 200k. Vega would write the zero of such an axis as 0k."""
+
+
 def number(column: str, **properties: object) -> Spec:
     """Return the encoding of a column of numbers.
 

@@ -19,7 +19,7 @@ from iogauge.comparison.findings import statements
 from iogauge.comparison.wording import place_text
 from iogauge.report.charts.data import counts_requests
 from iogauge.report.names import full_names
-from iogauge.report.page.comparison import PairPart
+from iogauge.report.page.comparison import Pair, PairPart
 from iogauge.report.page.verdict import Sentence, ends, judged, load_text
 from iogauge.report.sections import Report
 from iogauge.results.figures import metric_text
@@ -88,7 +88,10 @@ def ranked(report: Report) -> tuple[Finding, ...]:
     """Return all findings of a report, the greatest and surest effect first."""
     suites, drives = len(report.sections) > 1, len(report.tested) > 1
     compared = [
-        [Finding(sentence, part.compared.title if suites else "", "") for sentence in part.sentences]
+        [
+            Finding(sentence, part.compared.title if suites else "", _between(pair, sentence, report))
+            for sentence in part.sentences
+        ]
         for pair in report.pairs
         for part in pair.parts
     ]
@@ -105,6 +108,12 @@ def ranked(report: Report) -> tuple[Finding, ...]:
         for drive in report.published
     ]
     return (*_by_effect(compared), *_by_effect(published), *_by_effect(alone))
+
+
+def _between(pair: Pair, sentence: Sentence, report: Report) -> str:
+    """Return which drives a sentence compares; nothing if it names them, or if no others are compared."""
+    is_named = len(report.pairs) == 1 or pair.after in sentence.text
+    return "" if is_named else f"{pair.after} against {pair.before}"
 
 
 def _by_effect(groups: Sequence[Sequence[Finding]]) -> list[Finding]:

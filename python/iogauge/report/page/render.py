@@ -24,8 +24,8 @@ from markupsafe import Markup
 from iogauge.comparison import text, versus_published_text
 from iogauge.report import machine
 from iogauge.report.charts.data import STATISTICS
-from iogauge.report.charts.drawing import bundle, svg
-from iogauge.report.charts.specification import DATASET, Chart
+from iogauge.report.charts.drawing import bundle, in_parallel, svg
+from iogauge.report.charts.specification import DATASET, SUBTITLE_LINE, TITLE_LINE, Chart
 from iogauge.report.charts.theme import config
 from iogauge.report.page import facts, first_screen, steps
 from iogauge.report.sections import Report
@@ -49,8 +49,8 @@ def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_prog
     """
     charts = report.charts
     drawn = {}
-    for number, chart in enumerate(charts, 1):
-        drawn[chart.name] = Markup(_drawn(chart))
+    for number, (chart, picture) in enumerate(zip(charts, in_parallel(_drawn, charts), strict=True), 1):
+        drawn[chart.name] = Markup(picture)
         on_progress(number, len(charts))
     scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
     return _environment().get_template("report.html.j2").render(
@@ -93,6 +93,7 @@ def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_prog
         data={
             "config": config(),
             "dataset": DATASET,
+            "lines": {"title": TITLE_LINE, "subtitle": SUBTITLE_LINE},
             "charts": {chart.name: _payload(chart) for chart in charts},
         },
         style=Markup((TEMPLATES / "report.css").read_text("utf-8")),

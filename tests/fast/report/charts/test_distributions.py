@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from iogauge.report.charts import heat
 from iogauge.report.charts.drawing import svg
-from iogauge.report.charts.heat import heat_chart, heat_table
+from iogauge.report.charts.over_time import heat
+from iogauge.report.charts.over_time.heat import heat_chart, heat_table
 from iogauge.report.charts.percentiles import percentile_chart
 from iogauge.report.charts.specification import ONLY
 from iogauge.report.charts.theme import DRIVES

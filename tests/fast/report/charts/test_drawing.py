@@ -15,7 +15,7 @@ SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" width="2" height="2"/>'
 
 def test_its_end_is_an_error_with_a_remedy_and_the_next_one_draws() -> None:
     assert drawing.png(SQUARE, scale=1).startswith(b"\x89PNG")
-    os.kill(drawing._drawer()._process.pid, signal.SIGTRAP)
+    os.kill(drawing._idle[-1]._process.pid, signal.SIGTRAP)
     with pytest.raises(
         IogaugeError, match="a chart cannot be drawn: its process was ended by SIGTRAP"
     ) as raised:
@@ -26,8 +26,8 @@ def test_its_end_is_an_error_with_a_remedy_and_the_next_one_draws() -> None:
 
 def test_what_cannot_be_drawn_is_a_defect_and_the_process_goes_on() -> None:
     drawing.png(SQUARE, scale=1)
-    process = drawing._drawer()._process.pid
+    process = drawing._idle[-1]._process.pid
     with pytest.raises(RuntimeError, match="svg_to_png"):
         drawing.png("no picture", scale=1)
     assert drawing.png(SQUARE, scale=1).startswith(b"\x89PNG")
-    assert drawing._drawer()._process.pid == process
+    assert drawing._idle[-1]._process.pid == process

@@ -1,7 +1,8 @@
-"""Drawing with vl-convert, in a child process.
+"""Drawing with vl-convert, in child processes.
 
 vl-convert draws with V8, which aborts its process when it gets no memory. In a child process, that becomes an error
-with a remedy. The child takes a second to start, so it lives as long as this process. What it has drawn once is cached.
+with a remedy. A child takes a second to start, so it lives as long as this process. ``in_parallel`` draws with a child
+for each CPU. What was drawn once for a page is cached.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import atexit
 import importlib.metadata
 import json
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from iogauge.errors import IogaugeError
 from iogauge.store.cache import cached
@@ -25,11 +29,29 @@ VEGA_LITE = "6.4"
 """The version that the charts are written for, one of those that vl-convert includes."""
 
 _PROGRAM = Path(__file__).with_name("process.py")
+_MOST_PROCESSES = 8
+"""A child process takes 200 MB while it draws."""
+
+Item = TypeVar("Item")
+Drawn = TypeVar("Drawn")
 
 
-def svg(spec: dict[str, Any]) -> str:
-    """Return the picture of a complete Vega-Lite specification as SVG. Raises IogaugeError if it cannot be drawn."""
-    return _cached("vegalite_to_svg", spec)
+def in_parallel(draw: Callable[[Item], Drawn], items: Iterable[Item]) -> Iterator[Drawn]:
+    """Yield what ``draw`` returns for each item, in their order. Several threads call it, one for each CPU."""
+    threads = min(len(os.sched_getaffinity(0)), _MOST_PROCESSES)
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(draw, items)
+
+
+def svg(spec: dict[str, Any], *, keep: bool = True) -> str:
+    """Return the picture of a complete Vega-Lite specification as SVG. Raises IogaugeError if it cannot be drawn.
+
+    ``keep`` caches it: the pictures of a page are drawn again whenever somebody makes the page again.
+    """
+    if keep:
+        return _cached("vegalite_to_svg", spec)
+    text: str = _draw("vegalite_to_svg", spec, vl_version=VEGA_LITE)
+    return text
 
 
 def png(drawn: str, *, scale: float) -> bytes:
@@ -59,24 +81,29 @@ def _vl_convert_version() -> str:
 
 
 def _draw(function: str, *arguments: object, **options: object) -> Any:
+    drawer = None
     try:
-        return _drawer().call(function, arguments, options)
+        drawer = _idle_drawer()
+        result, failure = drawer.call(function, arguments, options)
     except (OSError, EOFError) as error:
-        reason = _drawer().close() if _drawer.cache_info().currsize else str(error)
-        _drawer.cache_clear()
+        reason = drawer.close() if drawer else str(error)
         raise IogaugeError(
             f"a chart cannot be drawn: {reason}",
             hint="drawing reserves about 64 GB of address space, most of it unused: raise the limit "
             f"(ulimit -v unlimited), free some memory, or use {option('format', 'md')}, which draws no charts",
         ) from None
     except KeyboardInterrupt:  # The answer still to come would be taken as that of the next call.
-        _drawer().close()
-        _drawer.cache_clear()
+        if drawer:
+            drawer.close()
         raise
+    _idle.append(drawer)
+    if failure is not None:
+        raise RuntimeError(failure)
+    return result
 
 
 class _Drawer:
-    """The child process. It has its own session, so that Ctrl-C reaches this process alone."""
+    """A child process. It has its own session, so that Ctrl-C reaches this process alone."""
 
     def __init__(self) -> None:
         self._connection, theirs = Pipe()
@@ -91,12 +118,15 @@ class _Drawer:
             )
         atexit.register(self.close)
 
-    def call(self, function: str, arguments: tuple[object, ...], options: dict[str, object]) -> Any:
-        """Call a function of vl-convert and return its result. Raises OSError or EOFError if the process has ended."""
+    def call(
+        self, function: str, arguments: tuple[object, ...], options: dict[str, object]
+    ) -> tuple[Any, str | None]:
+        """Call a function of vl-convert and return its result, or ``None`` and why it failed.
+
+        Raises OSError or EOFError if the process has ended.
+        """
         self._connection.send((function, arguments, options))
-        answer, failure = self._connection.recv()
-        if failure is not None:
-            raise RuntimeError(failure)
+        answer: tuple[Any, str | None] = self._connection.recv()
         return answer
 
     def close(self) -> str:
@@ -112,6 +142,13 @@ class _Drawer:
         )
 
 
-@cache
-def _drawer() -> _Drawer:
-    return _Drawer()
+_idle: list[_Drawer] = []
+"""The child processes that draw nothing now."""
+
+
+def _idle_drawer() -> _Drawer:
+    """Take a child process that is idle, or start one. Raises OSError if none can be started."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Drawer()

@@ -6,8 +6,11 @@
   const NARROW = 560;
   const MOST_ROWS = 500;
   const PHONE = 212;
-  const PHONE_SIDE = 58;
-  const PHONE_SIDE_OF_BARS = 92;
+  const PHONE_SIDE = 34;
+  const PHONE_LINES = 42;
+  const PHONE_BARS = 88;
+  const PHONE_LETTER = 6.2;
+  const PHONE_SYMBOL = 20;
   document.documentElement.classList.add("scripted");
 
   // Rows refer to a list of distinct texts, and omit the first values that equal those of the row before.
@@ -28,6 +31,10 @@
   };
   const csv = ({ columns, values }) => [columns, ...values].map((row) => row.map(cell).join(",") + "\n").join("");
 
+  // A picture would cut off lines that are wider than it is.
+  const inLines = (text, most) =>
+    text.match(new RegExp(`\\S.{0,${most - 1}}(?=\\s|$)|\\S+`, "g")) ?? [];
+
   function download(name, blob) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
@@ -39,10 +46,12 @@
   // Slanted labels and long ones beside an axis need room at the left, which a narrow page lacks.
   function upright(part) {
     if (part.labelAngle) part.labelAngle = -90;
-    else if (part.axis?.labelLimit) part.axis.labelLimit = 130;
+    else if (part.axis?.labelLimit && !part.axis.minExtent) part.axis.labelLimit = 130;
     for (const child of Object.values(part))
       if (child && typeof child === "object" && child !== part.datasets) upright(child);
   }
+
+  const sideOf = (panel) => panel.layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
 
   // Small charts stand in columns. Their axes keep their widths, less on a phone; the rest is theirs.
   function sideBySide(fitted, width) {
@@ -50,16 +59,14 @@
     fitted.columns = narrow ? 2 : fitted.columns;
     const column = Math.floor((width - 14 - fitted.spacing * (fitted.columns - 1)) / fitted.columns);
     for (const panel of fitted.concat) {
-      let [side, bars] = [0, false];
+      let side = 0;
       for (const { axis } of panel.layer.map((layer) => layer.encoding.y).filter((y) => y?.axis?.minExtent)) {
-        bars = Boolean(axis.labelLimit);
-        side = !narrow ? axis.minExtent : bars ? PHONE_SIDE_OF_BARS : PHONE_SIDE;
+        side = narrow ? PHONE_SIDE : axis.minExtent;
         axis.minExtent = axis.maxExtent = side;
-        if (bars) axis.labelLimit = side - 2;
-        if (bars && narrow) axis.labelFontSize = 9;
       }
       panel.width = column - side - 8;
-      if (narrow) panel.height = bars ? 62 : 42;
+      if (narrow) panel.height = panel.layer[0].mark.type === "bar" ? PHONE_BARS : PHONE_LINES;
+      panel.title.dx = -side;
       panel.title.limit = column - 12;
       if (narrow) panel.title.fontSize = 11;
     }
@@ -106,14 +113,17 @@
       fitted.config.aria = false;
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
       if (width < NARROW) {
-        fitted.config.legend.columns = 1;
+        const longest = Math.max(...data.map(({ drive }) => drive?.length ?? 0));
+        const room = width - (fitted.vconcat ? sideOf(fitted.vconcat[0]) : PHONE_SIDE) - 20;
+        const columns = room < 2 * (PHONE_LETTER * longest + PHONE_SYMBOL) ? 1 : 2;
+        fitted.config.legend = { ...fitted.config.legend, columns, offset: 6, labelFontSize: 11 };
         upright(fitted);
         // On a phone the first screen has to hold it.
         if (fitted.height && figure.classList.contains("hero")) fitted.height = PHONE;
         if (figure.classList.contains("hero")) for (const panel of fitted.vconcat ?? []) panel.height = Math.round(0.45 * panel.height);
       }
       if (fitted.vconcat) {
-        const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
+        const side = sideOf(fitted.vconcat[0]);
         for (const panel of fitted.vconcat) panel.width = width - side - 20;
       } else if (fitted.concat) {
         sideBySide(fitted, width);
@@ -147,7 +157,12 @@
       const file = Object.keys(chart.choices).length > 1 && format !== "csv" ? `${name}-${choice()}` : name;
       if (format === "csv") return download(`${file}.csv`, new Blob([csv(chart)], { type: "text/csv" }));
       const captioned = spec();
-      captioned.title = { ...captioned.title, subtitle: [captioned.title.subtitle, chart.caption] };
+      const { title, subtitle } = page.lines;
+      captioned.title = {
+        ...captioned.title,
+        text: inLines(captioned.title.text, title),
+        subtitle: [captioned.title.subtitle, chart.caption].flatMap((text) => inLines(text, subtitle)),
+      };
       const { view, finalize } = await vegaEmbed(document.createElement("div"), captioned, QUIET);
       if (format === "svg") {
         download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" }));

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Table, Value, time_table
+from iogauge.report.charts.over_time.warmth import limit_C
 from iogauge.report.charts.specification import Chart, finished, log_axis, patch, single
 from iogauge.report.charts.theme import ALARM, DRIVES, GRID, HEAT, INK, SOFT, STAIR, WIDTH
 from iogauge.report.charts.vega import Spec
-from iogauge.report.charts.warmth import limit_C
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
 from iogauge.text.numbers import capitalised
