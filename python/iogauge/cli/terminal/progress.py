@@ -68,6 +68,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._clock = clock
         self._step_began = self._said = clock()
         self._done = 0
+        self._open_ended = False
         self._label: str | None = None
         self._expected_s: float | None = None
         self._ahead_s: float | None = None
@@ -110,6 +111,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._finish_step(complete=True)
         self._label, self._expected_s = label, expected_s
         if ahead is not None:
+            # A search plans each step from the one before it: nobody knows how many follow.
+            self._open_ended = self._done + 1 > self._steps
             self._steps = self._done + 1 + ahead
         self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
@@ -210,6 +213,8 @@ class Progress(AbstractContextManager["Progress"]):
         return self._steps == 1
 
     def _place(self) -> str:
+        if self._open_ended:
+            return f"[{self._done + 1}] "
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
 
     def _left_s(self) -> float | None:

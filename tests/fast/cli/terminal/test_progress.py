@@ -265,3 +265,13 @@ def test_the_display_is_as_wide_as_the_terminal(columns: int, monkeypatch: pytes
     assert " left" in lines[1]
     assert lines[2].startswith("  reader: read 1,000 IOPS")
     assert ("mean" in lines[2]) == (columns >= 60)
+
+
+def test_a_search_counts_its_steps_and_promises_no_number() -> None:
+    stream, clock = io.StringIO(), Clock()
+    with Progress(title="find", stream=stream, clock=clock) as progress:
+        progress.step("293,000 IOPS", expected_s=10, ahead=0)
+        progress.step("615,000 IOPS", expected_s=10, ahead=0)
+        progress.step("424,000 IOPS", expected_s=10, ahead=1)
+    places = [line.partition(" ")[0] for line in stream.getvalue().splitlines()[1:]]
+    assert places == ["[2]", "[3]"]
