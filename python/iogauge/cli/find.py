@@ -117,7 +117,6 @@ def find(
     import iogauge.suites  # noqa: F401
     from iogauge.cli.review import measure, show
     from iogauge.library.find.search import begin_find, goal_of
-    from iogauge.report.find_text import find_text
 
     process.begin()
 
@@ -150,4 +149,4 @@ def find(
         say=streams.say,
     )
     failed = measure(saved, destroy=destroy or ())
-    show(saved, (), failed, as_json=as_json, text=lambda review: find_text(next(iter(review))))
+    show(saved, (), failed, as_json=as_json)

@@ -13,6 +13,7 @@ directories deep.
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,10 +23,14 @@ import typer
 from iogauge.cli.terminal import process, status, streams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iogauge.library.reading.reviews import SavedReview
     from iogauge.schema import Manifest
 
 HEAD = ("review", "begun", "age", "targets", "suites", "pace", "repeats", "steps")
+LEFT_OUT_FIRST = ("repeats", "begun", "pace", "suites", "age", "targets")
+"""The columns that a narrow terminal lacks, the first to go first."""
 
 
 def list_(
@@ -40,7 +45,7 @@ def list_(
 ) -> None:
     """Print a line for each review."""
     from iogauge.library.reading.reviews import list_reviews
-    from iogauge.text.grid import aligned
+    from iogauge.text.grid import narrowed
 
     process.begin()
     if published:
@@ -53,8 +58,13 @@ def list_(
     reviews = list_reviews(*directories or ())
     if as_json:
         streams.show(json.dumps([saved.to_dict() for saved in reviews], indent=2, allow_nan=False) + "\n")
-    elif rows := [_cells(saved, saved.manifest) for saved in reviews if saved.manifest]:
-        streams.show("".join(f"{line}\n" for line in aligned([HEAD, *rows], left=len(HEAD) - 1)))
+    elif shown := [saved for saved in reviews if saved.manifest]:
+        columns = streams.table_columns()
+        rows = [
+            _cells(saved, saved.manifest, full=columns == sys.maxsize) for saved in shown if saved.manifest
+        ]
+        lines = narrowed([HEAD, *rows], LEFT_OUT_FIRST, columns=columns, left=len(HEAD) - 1)
+        streams.show("".join(f"{line}\n" for line in lines))
         streams.say(_built_in())
     for saved in reviews:
         if saved.problem and not as_json:
@@ -73,13 +83,23 @@ def _built_in() -> str:
     return f"built in: {PUBLISHED}, {figures} of {numbers.counted(len(drives), 'drive')} (iogauge list --published)"
 
 
-def _cells(saved: SavedReview, manifest: Manifest) -> tuple[str, ...]:
+def _cells(saved: SavedReview, manifest: Manifest, *, full: bool) -> tuple[str, ...]:
+    """Return the cells of a review. ``full``: all targets and suites by their whole names; several are else counted."""
+    from iogauge.report.names import short_name
+    from iogauge.text import numbers
+
+    models = [target.model or target.path for target in manifest.targets]
+    suites = list(dict.fromkeys(plan.suite for plan in manifest.plans))
+
+    def listed(names: Sequence[str], noun: str) -> str:
+        return ", ".join(names) if full or len(names) == 1 else numbers.counted(len(names), noun)
+
     return (
         str(saved.path),
         manifest.created_at[:16].replace("T", " "),
         _age(manifest.created_at),
-        ", ".join(target.model or target.path for target in manifest.targets),
-        ", ".join(dict.fromkeys(plan.suite for plan in manifest.plans)),
+        listed(models if full else list(map(short_name, models)), "target"),
+        listed(suites, "suite"),
         manifest.pace,
         str(manifest.repeats),
         f"{saved.complete} of {saved.planned}{'' if saved.all_planned else ' and more'}"
@@ -101,7 +121,7 @@ def _age(created_at: str) -> str:
 
 def _published(*, as_json: bool) -> None:
     from iogauge.results.published import published_drives
-    from iogauge.text.grid import aligned
+    from iogauge.text.grid import narrowed
 
     drives = published_drives()
     if as_json:
@@ -112,5 +132,6 @@ def _published(*, as_json: bool) -> None:
         streams.show(json.dumps(shown, indent=2) + "\n")
         return
     cells = [(drive, str(len(rows)), rows[0].source) for drive, rows in drives.items()]
-    lines = aligned([("drive", "figures", "first source"), *cells], left=1)
+    table = [("drive", "figures", "first source"), *cells]
+    lines = narrowed(table, ["first source"], columns=streams.table_columns())
     streams.show("".join(f"{line}\n" for line in lines))

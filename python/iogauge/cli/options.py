@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli.terminal import streams
+from iogauge.text.grid import WIDTH
 
 
 def options(
@@ -30,7 +31,17 @@ def options(
         lines += [category, ""]
         for option in group:
             aliases = f"  (also {', '.join(option.aliases)})" if option.aliases else ""
-            lines.append(f"  {option.name}={option.syntax}{aliases}")
+            lines += _at_bars(f"  {option.name}={option.syntax}{aliases}")
             lines += labelled("", f"{option.help} Default: {option.default}.", indent="      ", width=0)
         lines.append("")
     streams.show("".join(f"{line}\n" for line in lines))
+
+
+def _at_bars(line: str) -> list[str]:
+    """Return an option and its values in lines that fit, divided after ``|``."""
+    lines = [""]
+    for part in line.replace("|", "|\0").split("\0"):
+        if len(lines[-1] + part) > WIDTH:
+            lines.append(" " * 6)
+        lines[-1] += part
+    return lines

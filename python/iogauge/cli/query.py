@@ -48,6 +48,8 @@ def query(
     from iogauge.library.reading.report import output_claims
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
     from iogauge.store.outputs import Existing
+    from iogauge.text import numbers
+    from iogauge.text.grid import shortened
 
     process.begin()
     if as_csv + as_json + (parquet is not None) > 1:
@@ -63,7 +65,12 @@ def query(
     elif as_json:
         streams.show(json.dumps(_plain(answer), indent=2, allow_nan=False) + "\n")
     else:
-        streams.show(aligned_table(answer))
+        text, left_out = aligned_table(answer, columns=streams.table_columns())
+        streams.show(text)
+        if left_out:
+            names = shortened(", ".join(left_out), streams.columns() - 40)
+            count = numbers.counted(len(left_out), "column")
+            streams.say(f"{count} did not fit ({names}): --csv has all")
 
 
 def _plain(answer: pa.Table) -> Any:

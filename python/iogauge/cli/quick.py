@@ -44,7 +44,6 @@ def quick(
     import iogauge.suites  # noqa: F401
     from iogauge.cli.review import measure, show
     from iogauge.library.quick import begin_quick
-    from iogauge.report.quick_text import quick_text
 
     process.begin()
     saved = begin_quick(
@@ -59,11 +58,4 @@ def quick(
         say=streams.say,
     )
     failed = measure(saved, destroy=destroy or ())
-    show(
-        saved,
-        (),
-        failed,
-        as_json=as_json,
-        text=lambda review: quick_text(next(iter(review)), review.warnings),
-        has_warnings=True,
-    )
+    show(saved, (), failed, as_json=as_json)

@@ -103,23 +103,25 @@ def review(
             **options.for_library(),
         )
     failed = measure(saved, destroy=destroy or (), trace_latency=trace_latency)
-    text = _text(saved, verbose=verbose)
-    show(saved, checked, failed, as_json=as_json, text=text, names=names, results=results)
+    show(saved, checked, failed, as_json=as_json, verbose=verbose, names=names, results=results)
 
 
-def _text(saved: Review, *, verbose: bool) -> Callable[[SavedReview], str] | None:
-    """Return what writes a review's findings in full, or None; of a ladder or minute, as their own commands do."""
-    from iogauge.library import quick
-    from iogauge.library.tunings import ladder
+def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
+    """Return what writes the answer of a ladder, a search or a minute, as their own commands print it; else None."""
+    from iogauge.library.find.search import SUITE as FIND
+    from iogauge.library.quick import SUITE as QUICK
+    from iogauge.library.tunings.ladder import SUITE as LADDER
+    from iogauge.report.find_text import find_text
     from iogauge.report.ladder_text import ladder_text
     from iogauge.report.quick_text import quick_text
 
+    writers: dict[str, Callable[[SavedReview], str]] = {
+        FIND: lambda review: find_text(next(iter(review))),
+        LADDER: lambda review: ladder_text(next(iter(review))),
+        QUICK: lambda review: quick_text(next(iter(review)), review.warnings),
+    }
     suites = [plan.suite for plan in saved.manifest.plans]
-    if suites == [ladder.SUITE]:
-        return lambda review: ladder_text(next(iter(review)))
-    if suites == [quick.SUITE]:
-        return lambda review: quick_text(next(iter(review)), review.warnings)
-    return str if verbose else None
+    return writers.get(suites[0]) if len(suites) == 1 else None
 
 
 def _verdicts(saved: Review) -> Verdicts | None:
@@ -173,20 +175,19 @@ def show(
     failed: Sequence[Failed],
     *,
     as_json: bool,
-    text: Callable[[SavedReview], str] | None = None,
-    has_warnings: bool = False,
+    verbose: bool = False,
     names: Mapping[str, str] | None = None,
     results: Sequence[Output] = (),
 ) -> None:
-    """Print the findings as JSON, as ``text`` writes them, or on one screen, and choose the exit status.
+    """Print the findings as JSON, in full, or on one screen, and choose the exit status.
 
-    ``has_warnings``: the text holds the warnings already. ``names`` are those of the conditions, for the files
-    ``results``.
+    ``names`` are those of the conditions, for the files ``results``.
     """
-    from iogauge.cli.brief.review import show_brief, show_verdicts
+    from iogauge.cli.brief.review import say_warnings, show_brief, show_verdicts
     from iogauge.library import conditions
+    from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.reading.saved import Review as Judged
-    from iogauge.report.run.surroundings import warnings
+    from iogauge.report.run import surroundings
 
     review = Judged(
         saved,
@@ -197,20 +198,25 @@ def show(
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
     verdicts = _verdicts(saved) if saved.manifest.use else None
+    own = _own_text(saved)
+    quick = saved.manifest.plans[0].suite == QUICK  # its text has the warnings
     if as_json:
         data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
         streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
     else:
-        if verdicts and text is not None:
-            streams.show(f"{verdicts}\n")
-        if verdicts and text is None:
-            show_verdicts(verdicts, review, after=f"next: iogauge report {quoted}")
-        elif text is None:
-            show_brief(review, command="review", after=f"next: iogauge report {quoted}")
+        after = f"next: iogauge report {quoted}"
+        if own:
+            streams.show(f"{own(review)}{after}\n")
+        elif verbose:
+            streams.show(f"{verdicts}\n{review}{after}\n" if verdicts else f"{review}{after}\n")
+        elif verdicts:
+            show_verdicts(verdicts, review, after=after)
         else:
-            streams.show(f"{text(review)}next: iogauge report {quoted}\n")
-    if as_json or (text is not None and not has_warnings):
-        streams.say(warnings(review.warnings), end="")
+            show_brief(review, command="review", after=after)
+    if as_json or verbose:
+        streams.say(surroundings.warnings(review.warnings), end="")
+    elif own and not quick:
+        say_warnings(review.warnings, command="review")
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")

@@ -239,9 +239,34 @@ def anchored(targets: Sequence[str]) -> list[str]:
             either(command="a TARGET is empty", library="the name of a target is empty"),
             hint="name a block device, a file or model:NAME",
         )
+    for name in targets:
+        _refuse_other_name(name)
     paths = [catalog.anchored(path) if is_model(path) else str(Path(path).absolute()) for path in targets]
     refuse_repeated(paths)
     return paths
+
+
+def _refuse_other_name(name: str) -> None:
+    """Raise UsageError for a target that is no file, but the name of a drive model or a suite.
+
+    Otherwise a file of this name would be created and filled.
+    """
+    from iogauge import catalog
+    from iogauge.suites import SUITES
+
+    if "/" in name or Path(name).exists():
+        return
+    models = [*catalog.shipped("drive")]
+    if name in models or any(name in catalog.drive(model).also for model in models):
+        raise UsageError(
+            f"there is no file {name}, and a drive model has this name",
+            hint=f"model:{name} is the model, ./{name} a new file",
+        )
+    if name in SUITES:
+        raise UsageError(
+            f"there is no file {name}, and a suite has this name",
+            hint=f"{option('suites', name)} is the suite, ./{name} a new file",
+        )
 
 
 def refuse_repeated(paths: Sequence[str]) -> None:
@@ -255,10 +280,15 @@ def refuse_repeated(paths: Sequence[str]) -> None:
 def suites_named(names: Sequence[str]) -> list[Suite]:
     """Return the suites of these names and files, by default the default set. Raises UsageError for an unknown name."""
     from iogauge.suites import DEFAULT, SUITES, suite_of
+    from iogauge.workload.suggest import closest
 
     wanted = dict.fromkeys(names or DEFAULT)
     if unknown := [name for name in wanted if name not in SUITES and not name.endswith((".py", ".toml"))]:
-        raise UsageError(f"there is no suite {unknown[0]!r}", hint=f"suites: {', '.join(SUITES)}")
+        near = closest(unknown[0], SUITES)
+        raise UsageError(
+            f"there is no suite {unknown[0]!r}",
+            hint=f"did you mean {near!r}?" if near else f"suites: {', '.join(SUITES)}",
+        )
     suites = [suite_of(name) for name in wanted]
     counts: Mapping[str, int] = Counter(suite.NAME for suite in suites)
     if repeated := [name for name, count in counts.items() if count > 1]:

@@ -31,6 +31,7 @@ from iogauge.schema import (
     TargetFacts,
     WorkerPlan,
 )
+from iogauge.text.numbers import rate
 
 UNWRITTEN_SHARE = 0.01
 """More never-written blocks than this move a mean visibly: they answer in a tenth of the time or less."""
@@ -181,7 +182,7 @@ def _rate(row: RowFigures) -> Iterator[Notice]:
         chance = 3 / (row.requested_iops * row.elapsed_s) ** 0.5 if row.poisson else 0.0
         if achieved < row.requested_iops * (1 - RATE_SHARE - chance):
             what = (
-                f"{achieved:.0f} of the {row.requested_iops:.0f} requested I/Os a second "
+                f"{rate(achieved)} of the {rate(row.requested_iops)} requested I/Os a second "
                 f"({achieved / row.requested_iops:.1%})"
             )
             yield warning(Code.RATE_MISSED, row=row.label, what=what)

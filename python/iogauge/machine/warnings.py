@@ -114,13 +114,16 @@ TEXTS: dict[Code, Text] = {
 }
 
 
-def of_step(run_warnings: Iterable[Notice], step: StepPlan, *, left: object | None) -> tuple[Notice, ...]:
+def of_step(
+    run_warnings: Iterable[Notice], step: StepPlan, *, overloads: bool, left: object | None
+) -> tuple[Notice, ...]:
     """Return the warnings of a step: those of its run, and those about the step as planned.
 
-    If the step lacks samples although it was lengthened, its own warning replaces the run's about too few samples.
-    ``left`` describes how the rate left its level; None if it did not.
+    If the step lacks samples although it was lengthened, its own warning replaces the run's about too few samples. If
+    its suite ``overloads`` the target on purpose, a missed rate is a result of it and no warning. ``left`` describes
+    how the rate left its level; None if it did not.
     """
-    warnings = list(run_warnings)
+    warnings = [item for item in run_warnings if not (overloads and item.code == Code.RATE_MISSED)]
     if step.short:
         warnings = [item for item in warnings if item.code != Code.FEW_SAMPLES]
         warnings.append(warning(Code.UNSUPPORTED, what=step.short))

@@ -69,7 +69,7 @@ def _head(result: SuiteResult, search: SearchResult) -> list[str]:
 def _row(result: SuiteResult, load: TriedLoad) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
-    shown = "{:,.0f}".format if goal.quantity == "iops" else numbers.megabytes
+    shown = numbers.rate if goal.quantity == "iops" else numbers.megabytes
     outcome = _OUTCOMES.get(load.outcome, "not shown") + ("" if load.served else ": not served")
     return [
         numbers.position(load.at) + (" (longer)" if load.longer else ""),

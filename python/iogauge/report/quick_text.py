@@ -67,7 +67,7 @@ def _cells(position: Position) -> list[str]:
     return [
         row.label,
         "",
-        _rate(iops, "{:,.0f}".format),
+        _rate(iops, numbers.rate),
         numbers.marked(figures.mean),
         numbers.marked(figures.quantile(0.99)),
     ]

@@ -275,7 +275,7 @@ def _head(plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
 
 def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
     figures, mean = position.figures, position.figures.mean
-    iops = spread(figures.iops, *_between_runs(figures), "{:,.0f}".format)
+    iops = spread(figures.iops, *_between_runs(figures), numbers.rate)
     achieved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
         name_of(position.plan, plan.axis, series=False, unit=False),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -13,20 +15,33 @@ from iogauge.text import numbers
 from iogauge.text.csv_cells import csv_of
 from iogauge.text.grid import aligned
 
+GAP = 2
+"""Spaces between columns."""
 LONGEST = 60
 """The most characters of a cell in a terminal; a longer text is cut, and ends with ``...``."""
 
 
-def aligned_table(table: pa.Table) -> str:
-    """Return a table in aligned columns under their names, ending with a newline. Control characters are escaped.
+def aligned_table(table: pa.Table, *, columns: int = sys.maxsize) -> tuple[str, tuple[str, ...]]:
+    """Return a table in aligned columns under their names, ending with a newline, and the names of those left out.
 
-    >>> print(aligned_table(pa.table({"at": [1.0, None], "iops": [123456.7, 2.0]})), end="")
+    The last columns are left out, as many as are needed for ``columns`` characters; the first stays. Control characters
+    are escaped.
+
+    >>> text, left_out = aligned_table(pa.table({"at": [1.0, None], "iops": [123456.7, 2.0]}))
+    >>> print(text, end="")
     at     iops
     1   123,457
     -         2
+    >>> aligned_table(pa.table({"at": [1.0, None], "iops": [123456.7, 2.0]}), columns=9)
+    ('at\n1\n-\n', ('iops',))
     """
     rows = [[_cell(value) for value in row.values()] for row in table.to_pylist()]
-    return "".join(f"{line}\n" for line in aligned([[_cut(name) for name in table.column_names], *rows]))
+    cells = [[_cut(name) for name in table.column_names], *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    ends = accumulate(width + GAP for width in widths)
+    kept = max(sum(end - GAP <= columns for end in ends), 1)
+    lines = aligned([row[:kept] for row in cells], gap=GAP)
+    return "".join(f"{line}\n" for line in lines), tuple(table.column_names[kept:])
 
 
 def csv_text(table: pa.Table) -> str:

@@ -141,6 +141,8 @@ class Position:
         figures = self.figures if self.runs else None
         mean = figures and figures.mean
         measured = (
-            f"{figures.iops:,.0f} IOPS" + (f", mean {mean}" if mean else "") if figures else "not measured"
+            f"{numbers.rate(figures.iops)} IOPS" + (f", mean {mean}" if mean else "")
+            if figures
+            else "not measured"
         )
         return f"<Position {self.name}: {measured}>"

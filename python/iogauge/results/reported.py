@@ -85,7 +85,7 @@ def _cells(figure: SummaryFigure) -> list[str]:
         figure.label,
         figure.job,
         figure.direction.value,
-        f"{figure.iops:,.0f}",
+        numbers.rate(figure.iops),
         numbers.megabytes(figure.rate_Bps),
         "-" if figure.mean_ns is None else numbers.duration(figure.mean_ns),
         *(_marked(figure, q) for q in SHOWN),

@@ -138,7 +138,12 @@ class Run:
     @cached_property
     def warnings(self) -> tuple[Notice, ...]:
         """Warnings about its figures."""
-        return of_step(self._facts.warnings, self.plan, left=self._facts.departure or None)
+        return of_step(
+            self._facts.warnings,
+            self.plan,
+            overloads=self._suite.overloads,
+            left=self._facts.departure or None,
+        )
 
     @cached_property
     def surroundings(self) -> Surroundings:

@@ -206,7 +206,7 @@ class SuiteResult(Tabular, Collection[Position]):
 
     def _cells(self, position: Position) -> list[str]:
         figures = position.figures
-        iops = f"{figures.iops:,.0f}"
+        iops = numbers.rate(figures.iops)
         pressed = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
         return [
             position.name,

@@ -153,6 +153,8 @@ class SuitePlan(Model):
     """Whether the steps of each series run in another random order in every repeat."""
     undisturbed: bool = False
     """Whether nothing but its own requests may reach its targets while it runs, not even a question for temperature."""
+    overloads: bool = False
+    """Whether some of its loads are more than a target serves, on purpose: that one misses its rate is no warning."""
     meter: str | None = None
     """The shell command that prints watts; None: none was given."""
     goal: Goal | None = None

@@ -51,6 +51,7 @@ class Act(Suite):
     SOURCE = "Aerospike's certification tool, ACT (github.com/aerospike/act)"
     AXIS = Axis(name="multiple of ACT's load", unit="x")
     MEASURED_JOB = READER
+    OVERLOADS = True
     LOAD_JOBS = BLOCKS
     KIND = Kind.RESPONSE
     # At 1x, p99.9 of the reads needs five seconds and a little more.

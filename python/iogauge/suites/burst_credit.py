@@ -81,19 +81,19 @@ def _course(moments: Sequence[Moment]) -> str:
     drift = _drift(held, moments)
     if not others:
         if drift:
-            return f"no sudden change in {length_s:.3g} s: {first.rate_iops:,.0f} IOPS, but the rate {drift}"
-        return f"the rate keeps its level for {length_s:.3g} s: {first.rate_iops:,.0f} IOPS"
+            return f"no sudden change in {length_s:.3g} s: {numbers.rate(first.rate_iops)} IOPS, but the rate {drift}"
+        return f"the rate keeps its level for {length_s:.3g} s: {numbers.rate(first.rate_iops)} IOPS"
     after, last = others[0], others[-1]
     changed_s, ended_s = (_since_start_s(moments, stretch.start_s) for stretch in (after, last))
     then = (
         f"after {changed_s:.3g} s the rate {'falls' if after.rate_iops < first.rate_iops else 'rises'} "
-        f"from {first.rate_iops:,.0f} to {after.rate_iops:,.0f} IOPS"
+        f"from {numbers.rate(first.rate_iops)} to {numbers.rate(after.rate_iops)} IOPS"
     )
     if after is last:
         return f"{then}, and {drift or f'stays there for the remaining {length_s - changed_s:.3g} s'}"
     return (
-        f"{then}; after {numbers.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
-        + (f"and {drift}" if drift else f"from {ended_s:.3g} s on")
+        f"{then}; after {numbers.counted(len(others), 'change')} in all it ends at "
+        f"{numbers.rate(last.rate_iops)} IOPS, " + (f"and {drift}" if drift else f"from {ended_s:.3g} s on")
     )
 
 

@@ -119,8 +119,9 @@ def at_most(rates: Mapping[float, Figure]) -> str:
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     enough = "is enough" if end.least_at == 1 else "are enough"
     fewest = f"; {_logs(end.least_at)} {enough} for {100 * SATURATED:g} % of that: {share}"
+    most = numbers.estimated(end.most, lambda value: f"{numbers.rate(value)} commits/s")
     return (
-        f"{numbers.estimated(end.most, lambda value: f'{value:,.0f} commits/s')} at most, by {_logs(end.most_at)}"
+        f"{most} at most, by {_logs(end.most_at)}"
         + (fewest if end.least_at != end.most_at else "")
         + numbers.left_out("the rate of", [_logs(logs) for logs in undecided(rates)])
     )

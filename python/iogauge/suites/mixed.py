@@ -73,14 +73,14 @@ def extremes_of(rates: Mapping[float, Figure]) -> str:
         )
     share = ratio(known[least], known[most])
     return (
-        f"the rate is highest at {most:g} % reads, {known[most].value:,.0f} IOPS{_ties(known, most)}, and lowest at "
-        f"{least:g} %, {known[least].value:,.0f} IOPS{_ties(known, least)}: "
+        f"the rate is highest at {most:g} % reads, {numbers.rate(known[most].value)} IOPS{_ties(known, most)}, "
+        f"and lowest at {least:g} %, {numbers.rate(known[least].value)} IOPS{_ties(known, least)}: "
         f"{numbers.ranged(share.value, share.low, share.high, numbers.percent)} of the highest{left_out}"
     )
 
 
 def _rate(estimate: Figure) -> str:
-    return numbers.estimated(estimate, lambda value: f"{value:,.0f} IOPS")
+    return numbers.estimated(estimate, lambda value: f"{numbers.rate(value)} IOPS")
 
 
 def _ties(rates: Mapping[float, Figure], extreme: float) -> str:

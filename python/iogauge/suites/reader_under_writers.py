@@ -70,6 +70,7 @@ class ReaderUnderWriters(Suite):
     SOURCE = "AnandTech's review of the P4800X (April 2017), after Aerospike's certification tool"
     AXIS = Axis(name="write pressure", unit="MB/s")
     MEASURED_JOB = READER
+    OVERLOADS = True
     LOAD_JOBS = WRITER
 
     def plan(self, request: SuiteRequest) -> SuitePlan:

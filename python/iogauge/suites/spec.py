@@ -220,7 +220,7 @@ def _alone(steps: list[Position]) -> Iterator[str]:
 
 
 def _iops(value: float) -> str:
-    return f"{value:,.0f} IOPS"
+    return f"{numbers.rate(value)} IOPS"
 
 
 def _step(load: StepTemplate, at: int, row: Row, *, whole_bytes: int) -> StepPlan:

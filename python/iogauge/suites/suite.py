@@ -147,6 +147,8 @@ class Suite(ABC):
     """Whether its steps run with other settings of the machine."""
     SHUFFLED: ClassVar[bool] = False
     """Whether the steps of each series run in another random order in every repeat."""
+    OVERLOADS: ClassVar[bool] = False
+    """Whether some of its loads are more than a target serves, on purpose."""
     UNDISTURBED: ClassVar[bool] = False
     """Whether nothing but its own requests may reach its targets while it runs."""
     METERED: ClassVar[bool] = False
@@ -226,6 +228,7 @@ class Suite(ABC):
             runtime_ns=self.runtime_ns(request),
             ramp_ns=min(self.RAMP_NS[request.pace], self.runtime_ns(request)),
             undisturbed=self.UNDISTURBED,
+            overloads=self.OVERLOADS,
             meter=request.meter if self.METERED else None,
             notes=(*notes, *caveats(request, own_state=self.OWN_STATE)),
         )

@@ -109,6 +109,7 @@ class Tenants(Suite):
     SOURCE = "ours, after what readers of such reviews ask of shared drives"
     AXIS = Axis(name="other tenants", unit="others")
     MEASURED_JOB = TENANT
+    OVERLOADS = True
     JUDGED = "request"
     LOAD_JOBS = OTHERS
     KIND = Kind.RESPONSE

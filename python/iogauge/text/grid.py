@@ -87,6 +87,20 @@ def shortened(text: str, columns: int) -> str:
     return f"{kept.rstrip(' ,;:')}..."
 
 
+def last_words(text: str, columns: int) -> str:
+    """Return the end of a text that is too long, behind ``...``; it begins with a word, or within a very long one.
+
+    >>> last_words("Mixed of t.bin, 70 %", 20), last_words("Mixed of t.bin, 70 %", 16), last_words("/long/path", 7)
+    ('Mixed of t.bin, 70 %', '...t.bin, 70 %', '...path')
+    """
+    if len(text) <= columns:
+        return text
+    start = len(text) - max(columns - 3, 0)
+    bound = _BOUND.sub("\u00a0", text)
+    word = start if bound[start - 1 : start] == " " else bound.find(" ", start) + 1
+    return f"...{text[word or start :]}"
+
+
 def _width(table: Sequence[Sequence[str]], *, columns: int) -> int:
     """Return the width of a table's first columns."""
     return max(map(len, aligned([row[:columns] for row in table])))

@@ -16,17 +16,21 @@ if TYPE_CHECKING:
 
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 _SIZES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_LEAST = 1e-5
+"""Smaller numbers are written with an exponent: six decimals would show them as zero, or nearly."""
 _BLOCKS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def figure(value: float) -> str:
     """Return ``value`` with four significant digits and separated thousands; integer digits are never dropped.
 
-    >>> figure(0.5321), figure(77.314), figure(99.997), figure(123456.7), figure(0)
-    ('0.5321', '77.31', '100.0', '123,457', '0')
+    >>> figure(0.5321), figure(77.314), figure(99.997), figure(123456.7), figure(0), figure(5e-7)
+    ('0.5321', '77.31', '100.0', '123,457', '0', '5e-07')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:.0f}"
+    if abs(value) < _LEAST:
+        return f"{value:.3g}"
     # The magnitude after rounding: 99.997 becomes 100.0.
     magnitude = int(f"{value:.3e}".partition("e")[2])
     return f"{value:,.{min(max(3 - magnitude, 0), 6)}f}"
@@ -177,6 +181,15 @@ def clock_time(seconds: float) -> str:
     return f"{total_s // 3600} h {total_s % 3600 // 60:02d} min"
 
 
+def rate(value: float) -> str:
+    """Return a number of requests a second: whole, or with three significant digits below 100. Only zero is 0.
+
+    >>> rate(585_798.4), rate(12.345), rate(0.25), rate(0)
+    ('585,798', '12.3', '0.25', '0')
+    """
+    return f"{value:,.0f}" if not value or value >= 100 else f"{value:.3g}"
+
+
 def bandwidth(value_Bps: float) -> str:
     """Return a bandwidth in MB/s (10^6), the unit of every comparison in a report.
 
@@ -285,6 +298,8 @@ def within(value: float, low: float | None, high: float | None) -> str:
     """
     if not value or not math.isfinite(value):
         return f"{value:.0f}"
+    if abs(value) < _LEAST:
+        return f"{value:.3g}"
     width = high - low if low is not None and high is not None else 0.0
     shown = f"{value:.{3 if width > 0 else 2}e}"  # 0.9996 becomes 1.00, another magnitude
     magnitude = _magnitude(float(shown))

@@ -6,9 +6,9 @@ Their callers know the ``Place`` and turn a ``BadValue`` into an ``IogaugeError`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 
 _SHOWN = 80
 """Characters of the user's text that an error repeats."""
@@ -28,6 +28,12 @@ class Place:
 
     where: str
     section: str | None = None
+    is_argument: bool = False
+    """Whether it is on a command line: a mistake there is wrong usage."""
+
+    def within(self, section: str | None) -> Place:
+        """Return this place in another section."""
+        return replace(self, section=section)
 
     def error(self, text: str, reason: str, *, hint: str | None = None) -> IogaugeError:
         """Return the error for ``text``: the option as the user wrote it, or empty if no option is at fault.
@@ -37,7 +43,8 @@ class Place:
         """
         section = f"[{shown(self.section)}]" if self.section is not None else ""
         subject = " ".join(part for part in (section, shown(text)) if part)
-        return IogaugeError(": ".join(part for part in (self.where, subject, reason) if part), hint=hint)
+        kind = UsageError if self.is_argument else IogaugeError
+        return kind(": ".join(part for part in (self.where, subject, reason) if part), hint=hint)
 
 
 def shown(text: str) -> str:

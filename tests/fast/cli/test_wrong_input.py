@@ -18,6 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "empty").touch()
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "directory").mkdir()
+    (tmp_path / "wrong.fio").write_text("[x]\nnosuch=1\n")
     (tmp_path / "good.fio").write_text("[x]\nioengine=null\nsize=1m\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -40,7 +41,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("run", *NULL, "--interval=10m"), 2, "longer than a minute"),
         (("run", *NULL, "--give-up=soon"), 2, "--give-up soon: is not a time"),
         (("run", *NULL, "--seed=many"), 2, "invalid value for '--seed'"),
-        (("run", "good.fio", "--iodepht=4"), 1, "iodepht"),
+        (("run", "good.fio", "--iodepht=4"), 2, "argument 2: --iodepht=4: is not an option"),
+        (("run", *NULL, "--nosuch=1"), 2, "[x] --nosuch=1: is not an option"),
+        (("run", *NULL, "--bs=much"), 2, "[x] --bs=much: "),
+        (("run", *NULL, "--rw=sideways"), 2, "is not an I/O pattern"),
+        (("run", *NULL, "--rw"), 2, "needs a value"),
+        (("run", "--bs=4k"), 2, "command line: there is no job"),
+        (("run", "good.fio", "--section=other"), 2, "there is no job 'other'"),
+        (("run", "--diskspd", "-q t.dat"), 2, "is not an option of DiskSpd"),
+        (("run", "wrong.fio"), 1, "wrong.fio:2: [x] nosuch=1: is not an option"),
         (("review",), 2, "name a TARGET"),
         (("review", "x", "--suite=none"), 2, "there is no suite 'none'"),
         (
@@ -67,7 +76,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("list", "directory", "--published"), 2, "--published and DIRECTORY exclude each other"),
         (("report", "published", "--judge-by=missing.py"), 1, "--judge-by missing.py: there is no such file"),
         (("review", ""), 2, "a TARGET is empty"),
-        (("run", "--diskspd", ""), 1, "diskspd: names no target"),
+        (("run", "--diskspd", ""), 2, "diskspd: names no target"),
         (("show", "directory"), 1, "no manifest.json here"),
         (("compare",), 2, "missing argument 'REVIEW...'"),
         (("compare", "directory", "missing"), 1, "no manifest.json here"),
@@ -160,7 +169,7 @@ def test_the_hint_says_what_an_option_takes(
 
 
 def test_an_unknown_job_option_names_the_command_that_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--name=x", "--nosuch=1"]) == 1
+    assert main(["run", "--name=x", "--nosuch=1"]) == 2
     assert capsys.readouterr().err.endswith("is not an option\nhint: supported options: iogauge options\n")
     with pytest.raises(iogauge.IogaugeError) as caught:
         iogauge.run(["--name=x", "--nosuch=1"])

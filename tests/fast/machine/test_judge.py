@@ -424,10 +424,12 @@ def test_a_step_that_was_to_be_longer_warns_once_of_too_few_samples() -> None:
     few = warning(Code.FEW_SAMPLES, row="reader", ios=900, quantiles="p99.9 and p99.99")
     errors = warning(Code.ERRORS, row="reader", count=1, kinds="EIO")
     said = "p99.99 needs 100,000 requests, and the step completed 900; it was not lengthened: it begins with a purge"
-    warnings = of_step((few, errors), builders.step("a", short=said), left="left its level at second 40")
+    warnings = of_step(
+        (few, errors), builders.step("a", short=said), overloads=False, left="left its level at second 40"
+    )
     assert [(item.code, item.message) for item in warnings] == [
         (Code.ERRORS, errors.message),
         (Code.UNSUPPORTED, said),
         (Code.UNSTEADY, "the rate did not stay at its level: left its level at second 40"),
     ]
-    assert of_step((few, errors), builders.step("a"), left=None) == (few, errors)
+    assert of_step((few, errors), builders.step("a"), overloads=False, left=None) == (few, errors)

@@ -23,6 +23,7 @@ from iogauge.text.grid import narrowed, shortened
 if TYPE_CHECKING:
     from iogauge.library.reading.judge import Verdicts
     from iogauge.library.reading.saved import Review
+    from iogauge.schema import Notice
 
 LINES = 30
 """The most lines of a review, with its warnings."""
@@ -55,8 +56,13 @@ def show_brief(review: Review, *, command: Command, after: str = "") -> None:
 def show_verdicts(verdicts: Verdicts, review: Review, *, after: str) -> None:
     """Print the verdicts for the uses that a review is for, in the place of its tables, then the warnings on stderr."""
     streams.show(f"{verdicts.to_brief()}{EVERYTHING}\n{after}\n")
-    lines = warning_lines(review.warnings, command="review", columns=streams.columns())
-    streams.say("".join(f"{line}\n" for line in lines), end="")
+    say_warnings(review.warnings, command="review")
+
+
+def say_warnings(warnings: Sequence[Notice], *, command: Command) -> None:
+    """Print the gravest warnings in a line each on stderr."""
+    for line in warning_lines(warnings, command=command, columns=streams.columns()):
+        streams.say(line)
 
 
 def review_lines(review: Review, *, columns: int, most: int) -> list[str]:

@@ -67,7 +67,6 @@ def ladder(
     from iogauge.library import review as library
     from iogauge.library.tunings.ladder import SUITE, require_rungs
     from iogauge.library.tunings.rungs import LadderOptions
-    from iogauge.report.ladder_text import ladder_text
 
     process.begin()
 
@@ -94,4 +93,4 @@ def ladder(
         seed=seed,
     )
     failed = measure(saved, destroy=destroy or ())
-    show(saved, (), failed, as_json=as_json, text=lambda review: ladder_text(next(iter(review))))
+    show(saved, (), failed, as_json=as_json)

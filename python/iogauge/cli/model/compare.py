@@ -54,6 +54,9 @@ def compare(
     process.begin()
     with Display(title="iogauge model compare") as display:
         comparison = compare_models(names or (), state=state.value, on_progress=display)
-    streams.show(comparison.to_markdown() if output_format is Format.MD else comparison.to_text())
+    markdown = output_format is Format.MD
+    streams.show(
+        comparison.to_markdown() if markdown else comparison.to_text(columns=streams.table_columns())
+    )
     if not comparison.holds:
         raise typer.Exit(status.VIOLATED)

@@ -27,7 +27,7 @@ def list_(
 ) -> None:
     """Print one line for each model."""
     from iogauge.library.models.listed import models
-    from iogauge.text.grid import aligned
+    from iogauge.text.grid import aligned, labelled
 
     shipped = models()
     if as_json:
@@ -44,7 +44,7 @@ def list_(
         "",
         *aligned([["machine", "title"], *machines], left=2),
         "",
-        _behind(shipped.drives),
+        *labelled("", _behind(shipped.drives), indent="", width=0),
     ]
     streams.show("".join(f"{line}\n" for line in lines))
 

@@ -14,6 +14,7 @@ import errno
 import importlib
 import keyword
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -197,6 +198,10 @@ def _usage(error: typer.TyperException) -> IogaugeError:
     if isinstance(cause := error.__cause__, ValidationError):
         message = f"invalid value for '{param.opts[0]}': {invalid.reason(cause.errors()[0])}"
     hint = f"see '{command} --help'" if param is None else _description(param)
+    if unknown := re.match(r"(?P<what>no such option: \S+).*?(?P<near>--[\w-]+)", message, re.IGNORECASE):
+        message, hint = unknown["what"], f"did you mean {unknown['near']}? see '{command} --help'"
+    if extra := re.fullmatch(r"got unexpected extra arguments?\(?s?\)? \((.*)\)", message, re.IGNORECASE):
+        message = f"unexpected argument '{extra[1]}'"
     return status.UsageError(message[:1].lower() + message[1:], hint=hint)
 
 

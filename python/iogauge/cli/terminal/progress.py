@@ -1,9 +1,9 @@
 """The progress of a run or a review, on stderr: a live display on a terminal, plain lines otherwise.
 
 A thread draws the display once a second, not when data arrives, so that its cost does not depend on the speed of the
-drive. Every finished step leaves a line with its judged rows, on a terminal above the display. Plain lines also come at
-most every five seconds during a step. A single step has a line at its beginning instead: its result follows. Only the
-last interval of each row is kept.
+drive. Every finished step leaves a line with its judged rows, on a terminal above the display and as wide as that is.
+Plain lines also come at most every five seconds during a step. A single step has a line at its beginning instead: its
+result follows. Only the last interval of each row is kept.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
+from iogauge.cli.terminal.progress_lines import Figures, bar_line, fitted
 from iogauge.library.progress import described, moved
 from iogauge.text import numbers
+from iogauge.text.grid import last_words
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -28,7 +30,6 @@ EVERY_S = 5.0
 """The shortest time between plain lines."""
 ROWS = 8
 """The most rows shown; the others are counted."""
-_BAR = 24
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -67,6 +68,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._clock = clock
         self._step_began = self._said = clock()
         self._done = 0
+        self._open_ended = False
         self._label: str | None = None
         self._expected_s: float | None = None
         self._ahead_s: float | None = None
@@ -75,7 +77,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._latest: dict[tuple[int, int], Interval] = {}
         self._passed_ns: dict[int, int] = {}
         self._noted: str | None = None
-        self._shown: str | None = None
+        self._measured: Figures | None = None
         self._live: Live | None = None
 
     def __enter__(self) -> Progress:
@@ -109,10 +111,12 @@ class Progress(AbstractContextManager["Progress"]):
         self._finish_step(complete=True)
         self._label, self._expected_s = label, expected_s
         if ahead is not None:
+            # A search plans each step from the one before it: nobody knows how many follow.
+            self._open_ended = self._done + 1 > self._steps
             self._steps = self._done + 1 + ahead
         self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
-        self._latest, self._names, self._passed_ns, self._noted, self._shown = {}, {}, {}, None, None
+        self._latest, self._names, self._passed_ns, self._noted, self._measured = {}, {}, {}, None, None
         if self._plain and self._alone:
             shown_s = expected_s if not self._virtual else None
             self._line(f"{label}, about {numbers.clock_time(shown_s)}" if shown_s else label)
@@ -131,14 +135,19 @@ class Progress(AbstractContextManager["Progress"]):
         self._latest[interval.stage, interval.row] = interval
         if self._plain and self._clock() - self._said >= self._said_every_s:
             self._said = self._clock()
-            self._line(f"{self._place()}{self._label}: {self._state()}; {'; '.join(self._rows())}")
+            state, rows = ", ".join(self._state().values()), "; ".join(self._rows())
+            self._line(f"{self._place()}{self._label}: {state}; {rows}")
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
         """Take the record of a step's run; the line at its end shows its judged rows."""
         judged = [row for row in record.result.rows if row.name == plan.measured_job]
-        self._shown = "; ".join(
-            f"{row.name}: {moved(row.tallies, row.end_ns - row.start_ns, plan.kind)}" for row in judged
-        )
+
+        def figures(without: Collection[str]) -> list[str]:
+            return [
+                moved(row.tallies, row.end_ns - row.start_ns, plan.kind, without=without) for row in judged
+            ]
+
+        self._measured = figures if judged else None
 
     def trial(self, done: int, rms: float) -> None:
         """Take the progress of a fit: trials done, and the least RMS of the errors in units of their limits."""
@@ -156,7 +165,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._noted = text
         if self._plain and self._clock() - self._said >= self._said_every_s:
             self._said = self._clock()
-            self._line(f"{self._place()}{self._label}: {self._state()}; {text}")
+            self._line(f"{self._place()}{self._label}: {', '.join(self._state().values())}; {text}")
 
     def message(self, text: str) -> None:
         """Print a line that stays above the display."""
@@ -175,20 +184,24 @@ class Progress(AbstractContextManager["Progress"]):
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
         if not (complete and self._alone):
-            ended = "done in" if complete else "stopped after"
-            shown = f"; {self._shown}" if self._shown else ""
-            line = f"{place}{self._label}: {ended} {numbers.clock_time(took_s)}{shown}"
-            if self._plain:
-                self._line(line)
-            elif self._live:
-                # A line of its own above the display, cut at the terminal's width.
-                self._live.console.print(
-                    line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis"
-                )
+            self._line(self._ending(place, self._label, numbers.clock_time(took_s), complete=complete))
         self._label = None
 
+    def _ending(self, place: str, label: str, took: str, *, complete: bool) -> str:
+        """Return the line that a step leaves; on a terminal it fits in one line."""
+        if complete and self._measured:
+            return fitted(place, label, self._measured, took=f"took {took}", columns=self._columns())
+        ended = f": {'done in' if complete else 'stopped after'} {took}"
+        return f"{place}{last_words(label, self._columns() - len(place) - len(ended))}{ended}"
+
+    def _columns(self) -> int:
+        """Return the width of the terminal now; a plain line may be as long as it is."""
+        return self._live.console.width if self._live else sys.maxsize
+
     def _line(self, line: str) -> None:
-        if not self._quiet:
+        if self._live:
+            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        elif not self._quiet:
             self._write(line)
 
     def _write(self, line: str) -> None:
@@ -200,6 +213,8 @@ class Progress(AbstractContextManager["Progress"]):
         return self._steps == 1
 
     def _place(self) -> str:
+        if self._open_ended:
+            return f"[{self._done + 1}] "
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
 
     def _left_s(self) -> float | None:
@@ -230,23 +245,24 @@ class Progress(AbstractContextManager["Progress"]):
         """Return the virtual time that has passed in this step."""
         return sum(self._passed_ns.values()) / 1e9
 
-    def _state(self) -> str:
-        parts = [f"{numbers.clock_time(self._clock() - self._step_began)} in"]
+    def _state(self) -> dict[str, str]:
+        """Return how far the step is: texts, by the names that ``bar_line`` knows."""
+        parts = {"passed": f"{numbers.clock_time(self._clock() - self._step_began)} in"}
         if self._virtual and self._passed_ns:
             of = f" of {numbers.clock_time(self._expected_s)}" if self._expected_s else ""
-            parts.append(f"{numbers.clock_time(self._simulated_s())}{of} simulated")
+            parts["simulated"] = f"{numbers.clock_time(self._simulated_s())}{of} simulated"
         if (left := self._left_s()) is not None:
-            parts.append(f"{numbers.clock_time(left)} left")
+            parts["left"] = f"{numbers.clock_time(left)} left"
         if (warm := self._temperature_C()) is not None:
-            parts.append(f"{warm:.0f} °C")
-        return ", ".join(parts)
+            parts["warm"] = f"{warm:.0f} °C"
+        return parts
 
-    def _rows(self) -> list[str]:
+    def _rows(self, columns: int = sys.maxsize) -> list[str]:
+        """Return a line of at most ``columns`` for each row."""
         latest = sorted(self._latest.items())
         lines = [self._noted] if self._noted else []
-        lines += [
-            f"{self._names.get(place, f'row {place[1]}')}: {described(last)}" for place, last in latest[:ROWS]
-        ]
+        for place, last in latest[:ROWS]:
+            lines.append(_row(self._names.get(place, f"row {place[1]}"), last, columns))
         if len(latest) > ROWS:
             lines.append(f"and {numbers.counted(len(latest) - ROWS, 'row')} more")
         return lines
@@ -262,13 +278,22 @@ class Progress(AbstractContextManager["Progress"]):
     def _drawn(self) -> RenderableType:
         from rich.text import Text
 
-        filled = round(self._share() * _BAR)
-        bar = "#" * filled + "." * (_BAR - filled)
-        label = f" {self._place()}{self._label}" if self._label else ""
-        lines = [f"{self._title}{label}", f"  [{bar}] {self._state()}", *(f"  {row}" for row in self._rows())]
+        columns = self._columns()
+        place = self._place()
+        step = f"{place}{last_words(self._label, columns - len(place))}" if self._label else ""
+        title = f"{self._title} {step}".rstrip()
+        lines = [
+            title if len(title) <= columns or not step else step,
+            bar_line(self._share(), self._state(), columns=columns),
+            *(f"  {row}" for row in self._rows(columns - 2)),
+        ]
         return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
     def _console(self) -> Console:
         from rich.console import Console
 
         return Console(file=self._stream)
+
+
+def _row(name: str, last: Interval, columns: int) -> str:
+    return fitted("", name, lambda without: [described(last, without=without)], columns=columns)

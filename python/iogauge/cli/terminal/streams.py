@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
 
 from iogauge.errors import IogaugeError
-from iogauge.text.grid import WIDTH
+from iogauge.text.grid import WIDTH, labelled
+
+_LABEL = re.compile(r" *(error|hint|warning|note|failed|context): ")
 
 
 def open_all() -> None:
@@ -42,10 +45,31 @@ def columns() -> int:
     return max(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH)
 
 
+def table_columns() -> int:
+    """Return the width that a table of records must fit, at least 80; without a terminal every column is printed.
+
+    $COLUMNS is a terminal's width wherever it is set, as for other programs.
+    """
+    return columns() if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
+
+
 def say(text: str, *, end: str = "\n") -> None:
-    """Print lines on stderr."""
+    """Print lines on stderr, on a terminal wrapped at words.
+
+    A line with a command stays as it is, so that the command can be copied.
+    """
+    if sys.stderr.isatty() or "COLUMNS" in os.environ:
+        text = "\n".join(_wrapped(line) for line in text.split("\n"))
     with contextlib.suppress(OSError):
         print(text, end=end, file=sys.stderr, flush=True)
+
+
+def _wrapped(line: str) -> str:
+    if len(line) <= columns() or "iogauge " in line:
+        return line
+    label = _LABEL.match(line)
+    width = len(label[0]) if label else 0
+    return "\n".join(labelled(line[:width].rstrip(), line[width:], indent="", width=width, columns=columns()))
 
 
 def show(text: str) -> None:

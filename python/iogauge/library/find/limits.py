@@ -40,7 +40,9 @@ def _limit(text: str, *, reads: bool, writes: bool) -> LatencyLimit:
     except UsageError as error:
         # A condition names its own option.
         message = str(error).replace(option("fail_if"), option("limit"), 1)
-        raise UsageError(message, hint=error.hint) from None
+        # The examples of a condition are not all limits.
+        hint = _EXAMPLE if (error.hint or "").startswith("write for example") else error.hint
+        raise UsageError(message, hint=hint) from None
     said = f"{option('limit')} '{condition.text}'"
     if condition.op not in ("<", "<="):
         raise UsageError(f"{said}: a limit is what a latency stays below", hint=_EXAMPLE)

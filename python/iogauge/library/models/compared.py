@@ -118,9 +118,9 @@ class ModelComparison(Tabular):
             ]
         )
 
-    def to_text(self) -> str:
-        """Return the figures as tables for a terminal."""
-        return compared_text.text(self.verdicts, state=self._state)
+    def to_text(self, *, columns: int | None = None) -> str:
+        """Return the figures as tables for a terminal of this width; None: every column."""
+        return compared_text.text(self.verdicts, state=self._state, columns=columns)
 
     def to_markdown(self) -> str:
         """Return the same as Markdown."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -46,14 +47,22 @@ def _begun(state: str) -> str:
     return "" if state == "as-is" else f" All modelled flash starts {state}."
 
 
-def text(verdicts: Sequence[Verdict], *, state: str) -> str:
-    """Return a table for each drive, the summary, and why figures miss their limits."""
-    from iogauge.text.grid import aligned
+LEFT_OUT_FIRST = ("host", "", "modelled")
+"""The columns that a narrow terminal lacks, the first to go first."""
+
+
+def text(verdicts: Sequence[Verdict], *, state: str, columns: int | None = None) -> str:
+    """Return a table for each drive, the summary, and why figures miss their limits; None: as wide as they are."""
+    from iogauge.text.grid import heading, labelled, narrowed
 
     parts = []
+    most = columns or sys.maxsize
     for drive, group in _by_drive(verdicts).items():
-        parts += [drive, "-" * len(drive), *aligned([_HEAD, *map(_cells, group)], left=2), ""]
-    return "\n".join([*parts, summary(verdicts) + _begun(state), *_reasons(verdicts), ""])
+        table = [_HEAD, *map(_cells, group)]
+        parts += [*heading(drive), *narrowed(table, LEFT_OUT_FIRST, columns=most, left=2), ""]
+    below = [summary(verdicts) + _begun(state), *_reasons(verdicts)]
+    wrapped = (line for text in below for line in labelled("", text, indent="", width=0, columns=most))
+    return "\n".join([*parts, *wrapped, ""])
 
 
 def markdown(verdicts: Sequence[Verdict], *, state: str) -> str:

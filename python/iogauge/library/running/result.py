@@ -330,7 +330,7 @@ def _figures(job: str, part: DirectionResult) -> dict[str, Any]:
 
 
 def _cells(part: DirectionResult) -> list[str]:
-    rates = [f"{part.iops.value:,.0f}", numbers.megabytes(part.bandwidth_Bps.value)]
+    rates = [numbers.rate(part.iops.value), numbers.megabytes(part.bandwidth_Bps.value)]
     if not part.ios:
         return [part.direction.value, *rates, *["-"] * (len(QUANTILES) + 2)]
     quantiles = [part.lat.quantile(q).text for q in QUANTILES]

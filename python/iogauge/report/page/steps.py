@@ -17,7 +17,7 @@ from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.histogram import supported_up_to
 from iogauge.stats.pooled import variations
 from iogauge.text.cells import Cell, cell, latency
-from iogauge.text.numbers import capitalised, counted, figure, percent
+from iogauge.text.numbers import capitalised, counted, figure, percent, rate
 
 REPORTED_GAP_NS = 1_000_000
 
@@ -81,7 +81,7 @@ def _row(
         # Without writers the achieved rate is 0 MB/s; syncs move no data, so that they have no rate.
         achieved=figure(moved_Bps / 1e6) if moved_Bps or drive.plan.load_jobs else "–",
         reads=f"{figures.ios:,}",
-        read_iops=f"{figures.iops:,.0f}",
+        read_iops=rate(figures.iops),
         cells=tuple(cell(statistic.of(figures), ios=figures.ios) for statistic in STATISTICS),
         maximum="–" if figures.max_ns is None else latency(figures.max_ns),
         device="–" if figures.device_mean_ns is None else latency(figures.device_mean_ns),

@@ -102,12 +102,7 @@ def _blocks(job: Job) -> str:
 
 def _direction(row: Row, direction: Stream, stats: IntervalStats) -> list[str]:
     tally = row.tally(direction)
-    rates = (
-        f"{row.iops(direction):,.0f} IOPS"
-        if row.iops(direction) >= 100
-        else f"{row.iops(direction):.2f} IOPS"
-    )
-    parts = [rates]
+    parts = [f"{numbers.rate(row.iops(direction))} IOPS"]
     if tally.bytes:
         rate_Bps = row.bandwidth_Bps(direction)
         parts.append(f"{numbers.bandwidth(rate_Bps)} = {numbers.bandwidth_binary(rate_Bps)}")
@@ -117,7 +112,7 @@ def _direction(row: Row, direction: Stream, stats: IntervalStats) -> list[str]:
     spread = stats.iops(stage=row.result.stage, row=row.result.row, direction=direction)
     if spread.samples > 1:
         figures = ", ".join(
-            f"{name} {value:,.0f}"
+            f"{name} {numbers.rate(value)}"
             for name, value in (
                 ("min", spread.minimum),
                 ("mean", spread.mean),

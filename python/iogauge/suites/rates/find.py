@@ -80,6 +80,7 @@ class Find(Suite):
     SOURCE = "iogauge: a search by intervals"
     AXIS = AXES["rate"]
     MEASURED_JOB = JOB
+    OVERLOADS = True
     JUDGED = "I/O"
     KIND = Kind.RESPONSE
 
@@ -379,4 +380,4 @@ def _latency(position: Position, goal: Goal) -> str:
 
 
 def _iops(value: float) -> str:
-    return f"{value:,.0f} IOPS"
+    return f"{numbers.rate(value)} IOPS"

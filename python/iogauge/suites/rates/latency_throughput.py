@@ -56,8 +56,8 @@ class LatencyThroughput(Suite):
         """Return the plan with a step for each share. Raises IogaugeError: nothing completed during the search."""
         most = most_served(search)
         note = (
-            f"With {JOBS * DEPTH} requests in flight the target served {most:,.0f} IOPS: this is 100 %. At each share "
-            "of it requests come at random."
+            f"With {JOBS * DEPTH} requests in flight the target served {numbers.rate(most)} IOPS: this is 100 %. "
+            "At each share of it requests come at random."
         )
         return plan.model_copy(update={"steps": _steps(plan, request, most), "notes": (*plan.notes, note)})
 
@@ -104,7 +104,7 @@ def knee(steps: list[Position]) -> str:
 
 
 def _iops(step: Position) -> str:
-    return f"{step.figures.iops:,.0f} IOPS"
+    return f"{numbers.rate(step.figures.iops)} IOPS"
 
 
 def _tail(step: Position) -> str:

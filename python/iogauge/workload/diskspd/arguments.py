@@ -185,7 +185,7 @@ def read(arguments: Sequence[str], *, windows: bool = False) -> Command:
         word = ""
         return parser.command()
     except BadValue as problem:
-        raise Place("diskspd").error(word, str(problem), hint=problem.hint) from None
+        raise Place("diskspd", is_argument=not windows).error(word, str(problem), hint=problem.hint) from None
 
 
 _REFUSED: Final = {

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import UsageError
 from iogauge.schema import JobFile
 from iogauge.workload.problem import Place
 from iogauge.workload.reading.builder import Builder, ParsedOption
@@ -33,7 +33,7 @@ def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Coll
     Raises ``IogaugeError``.
     """
     if len(arguments) > _MOST or sum(map(len, arguments)) > LARGEST_BYTES:
-        raise IogaugeError(f"{SOURCE}: there are too many arguments", hint="write a job file")
+        raise UsageError(f"{SOURCE}: there are too many arguments", hint="write a job file")
     options, paths = _split_arguments(arguments)
     builder = Builder(source=SOURCE if options or len(paths) != 1 else paths[0], only=only)
     _add_jobs(builder, options)
@@ -41,6 +41,8 @@ def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Coll
         if index:
             builder.forget_defaults()
         builder.add_file(_sections(name, only), environ=environ, stonewall=index > 0)
+    if not paths and not any(option.name == "name" for option in options):
+        raise UsageError(f"{SOURCE}: there is no job", hint="begin a job with --name=JOB, or name a job file")
     return builder.finish()
 
 
@@ -68,7 +70,7 @@ def _split_arguments(arguments: Sequence[str]) -> tuple[list[ParsedOption], list
         if not argument.startswith("-") or argument == "-":
             paths.append(argument)
             continue
-        place = Place(f"argument {at}")
+        place = Place(f"argument {at}", is_argument=True)
         name, equals, value = argument.lstrip("-").partition("=")
         option = ParsedOption(name, value if equals else None, argument, place)
         if option.value is None and option.definition is not None and option.definition.kind.bare is None:
@@ -93,10 +95,10 @@ def _add_jobs(builder: Builder, options: Sequence[ParsedOption]) -> None:
         if not name:
             raise first.place.error(first.text, "needs a value", hint="write --name=JOB")
         section = [
-            ParsedOption(option.name, option.value, option.text, Place(option.place.where, name))
+            ParsedOption(option.name, option.value, option.text, option.place.within(name))
             for option in options[start + 1 : end]
         ]
         if name.startswith("global"):
             builder.add_defaults(section)
         else:
-            builder.add_job(name, section, Place(first.place.where, name))
+            builder.add_job(name, section, first.place.within(name))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.schema import Job, JobFile
 from iogauge.text.option import call, either
 from iogauge.workload.options import known
@@ -123,7 +123,7 @@ class Builder:
         """Return the job file. Raises ``IogaugeError`` if it has no jobs, or lacks a job that ``only`` names."""
         for name in sorted(self._only.difference(self._names)):
             jobs = ", ".join(f"'{shown(job)}'" for job in dict.fromkeys(self._names)) or "none"
-            raise IogaugeError(f"{self._source}: there is no job '{shown(name)}'", hint=f"its jobs: {jobs}")
+            raise UsageError(f"{self._source}: there is no job '{shown(name)}'", hint=f"its jobs: {jobs}")
         if not self._jobs:
             raise IogaugeError(f"{self._source}: there is no job", hint="add a section such as [job]")
         if any(job.exitall for job in self._jobs):

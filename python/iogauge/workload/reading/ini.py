@@ -104,11 +104,11 @@ class _Reader:
         for line in _lines(text, source):
             if line.text.startswith("["):
                 name = _name(line)
-                parsed.append(Section(name, Place(line.place.where, name)))
+                parsed.append(Section(name, line.place.within(name)))
             elif not parsed:
                 raise line.place.error(line.text, "is not in a section", hint="add a line [global] above it")
             elif not _is_skipped(parsed[-1], self._only):
-                option_line = Line(line.text, Place(line.place.where, parsed[-1].name))
+                option_line = Line(line.text, line.place.within(parsed[-1].name))
                 parsed[-1].lines.extend(self._included(option_line, base, ()))
         return parsed
 
@@ -143,7 +143,7 @@ class _Reader:
                 raise inner.place.error(
                     inner.text, "an included file cannot have sections", hint="move it to the job file"
                 )
-            option_line = Line(inner.text, Place(inner.place.where, line.place.section))
+            option_line = Line(inner.text, inner.place.within(line.place.section))
             yield from self._included(option_line, path.parent, (*chain, resolved))
 
 

@@ -76,7 +76,7 @@ class _Resolver:
 
     def _error(self, option: str, reason: str, hint: str) -> IogaugeError:
         place, text = self._partial.places.get(option, (self._place, option))
-        return Place(place.where, self._place.section).error(text, reason, hint=hint)
+        return place.within(self._place.section).error(text, reason, hint=hint)
 
     def _block_sizes(self) -> None:
         sizes = [

@@ -167,7 +167,6 @@ def test_wrong_usage_is_said_before_anything_runs(runner: Runner, capsys, argume
     ("arguments", "message"),
     [
         (["--fail-if=write.p99 > 1ms"], "no job issues a write"),
-        (["--iodepht=3"], "is not an option"),
         (["--output=missing/result.txt"], "there is no directory missing"),
         (["--request-log=."], "is a directory"),
         (["--write_bw_log=x", "--log_avg_msec=7"], "10 ms is the shortest"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_anything_but_a_terminal_gets_plain_lines() -> None:
     assert stream.getvalue().splitlines() == [
         "[1/2] 100 MB/s: 6 s in, 14 s left; reader: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
         "a word",
-        "[1/2] 100 MB/s: done in 10 s; reader: read 900 IOPS 3.686 MB/s mean 50.00 us p99 50.00 us",
+        "[1/2] 100 MB/s: read 900 IOPS 3.686 MB/s mean 50.00 us p99 50.00 us; took 10 s",
         "[2/2] 200 MB/s: done in 12 s",
     ]
 
@@ -210,3 +211,67 @@ def test_a_terminal_keeps_a_line_for_every_finished_step() -> None:
     kept = stream.getvalue()
     assert "[1/2] Mixed of /dev/nvme0n1, 70 %: done in 10 s\n" in kept
     assert "[2/2] Mixed of /dev/nvme0n1, 30 %: done in 11 s\n" in kept
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"),
+    [
+        (
+            200,
+            "[1/2] Mixed of model:p4800x, 70 %: read 900 IOPS 3.686 MB/s mean 50.00 us p99 50.00 us; took 10 s",
+        ),
+        (90, "[1/2] Mixed of model:p4800x, 70 %: read 900 IOPS 3.686 MB/s mean 50.00 us p99 50.00 us"),
+        (80, "[1/2] Mixed of model:p4800x, 70 %: read 900 IOPS mean 50.00 us p99 50.00 us"),
+        (64, "[1/2] Mixed of model:p4800x, 70 %: read 900 IOPS p99 50.00 us"),
+        (60, "[1/2] ...of model:p4800x, 70 %: read 900 IOPS p99 50.00 us"),
+        (50, "[1/2] ...70 %: read 900 IOPS p99 50.00 us"),
+        (30, "[1/2] ...70 %: read 900 IOPS"),
+    ],
+)
+def test_a_line_that_is_too_wide_loses_parts_and_no_figure_is_cut(
+    columns: int, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream, clock = Terminal(), Clock()
+    with Progress(title="review", steps=2, stream=stream, clock=clock) as progress:
+        progress.step("Mixed of model:p4800x, 70 %", expected_s=10)
+        clock.now += 10
+        row = builders.row("reader", {READ: tally(2_700)})
+        progress.ended(builders.manifest([]).plans[0], builders.record([row]))
+        progress.step("Mixed of model:p4800x, 30 %", expected_s=10)
+    first = re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]|\r", "", stream.getvalue().splitlines()[0])
+    assert first == kept
+
+
+@pytest.mark.parametrize("columns", [200, 80, 60, 40])
+def test_the_display_is_as_wide_as_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream, clock = Terminal(), Clock()
+    with Progress(
+        title="review of model:p4800x",
+        steps=3,
+        virtual=True,
+        stream=stream,
+        clock=clock,
+        temperature_C=lambda: 42,
+    ) as progress:
+        progress.step("A reader under writers of model:p4800x, 2,100 MB/s", expected_s=3600)
+        progress.started(report_records.plan([Job(name="reader")]))
+        progress.interval(builders.interval(0, {READ: tally()}))
+        clock.now += 75
+        lines = str(progress._drawn()).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert "2,100 MB/s" in lines[0]
+    assert " left" in lines[1]
+    assert lines[2].startswith("  reader: read 1,000 IOPS")
+    assert ("mean" in lines[2]) == (columns >= 60)
+
+
+def test_a_search_counts_its_steps_and_promises_no_number() -> None:
+    stream, clock = io.StringIO(), Clock()
+    with Progress(title="find", stream=stream, clock=clock) as progress:
+        progress.step("293,000 IOPS", expected_s=10, ahead=0)
+        progress.step("615,000 IOPS", expected_s=10, ahead=0)
+        progress.step("424,000 IOPS", expected_s=10, ahead=1)
+    places = [line.partition(" ")[0] for line in stream.getvalue().splitlines()[1:]]
+    assert places == ["[2]", "[3]"]

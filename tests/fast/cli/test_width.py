@@ -1,0 +1,200 @@
+"""What each command prints is at most as wide as the terminal: its answer, messages, help, errors and hints.
+
+``brief/test_screens.py`` also counts the lines of ``run``, ``review``, ``show`` and ``compare``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iogauge import cli
+from iogauge.cli import model as cli_model
+
+NARROW, WIDE = 80, 200
+SAMPLES = Path(__file__).parents[1] / "imports"
+SHORT = ("--runtime=5ms", "--seed=1")
+EVERY_FIGURE = "select * from figures"
+
+SAVED = {
+    "saved": ("review", "model:p4800x", "--suite=mixed", "--suite=commit-latency"),
+    "two": ("review", "model:p4800x", "model:ram", "--suite=mixed"),
+    "found": ("find", "model:p4800x", "--over=depth", "--limit=p99 < 60us", "--precision=0.2"),
+    "tuned": ("ladder", "model:p4800x", "--read-only", "--blocks=2"),
+}
+PRINTED = {
+    "list": (("list", "."), ("list", "--published")),
+    "query": (("query", EVERY_FIGURE, "saved"), ("query", "select step, target, iops from figures", "saved")),
+    "plan": (
+        ("plan",),
+        ("plan", "model:p4800x"),
+        ("plan", "/nosuch/t.bin", "--size=1g", "--suite=mixed", "--as=fio", "--output=jobs"),
+    ),
+    "options": (("options",), ("options", "iodepth")),
+    "judge": (("judge", "saved"), ("judge", "saved", "--for=wal")),
+    "find": (("review", "--resume=found"),),
+    "quick": (("quick", "model:p4800x", *SHORT),),
+    "ladder": (("review", "--resume=tuned"),),
+    "run": (("run", "--no-ceiling", "--name=x", "--filename=model:ram", "--rw=randrw", "--size=1m"),),
+    "review": (("review", "--resume=two"),),
+    "show": (("show", "saved"), ("show", "saved", "--step=mixed.reads-100")),
+    "compare": (("compare", "saved", "published"), ("compare", "two", "--baseline=ram")),
+    "report": (("report", "saved", "--output=new.html"),),
+    "export": (("export", "saved", "--csv=new.csv"),),
+    "import": (("import", f"{SAMPLES}/fio-plus.json", f"{SAMPLES}/diskspd.xml", "--output=new"),),
+    "audit": (("audit",), ("audit", ".")),
+    "drive-info": (("drive-info", "."),),
+    "tune": (("tune", "--status"),),
+    "model list": (("model", "list"),),
+    "model show": (("model", "show", "p4800x"), ("model", "show", "anandtech-linux")),
+    "model compare": (("model", "compare", "optane-memory-32g"),),
+    "model new": (("model", "new", "--from", "p4800x", "--output", "new.toml"),),
+}
+"""The commands of each, without those of ``ELSEWHERE``."""
+ELSEWHERE = {
+    "completion": "prints a script for a shell",
+    "recover": "prints the paths of logs; its tests have them",
+    "model fit": "takes minutes, and prints what model compare does",
+    "model serve": "serves until it is ended",
+}
+WRONG = (
+    ("review", "model:p4800x", "--suite=nosuch"),
+    ("review", "model:p4801x"),
+    ("review", "mixed"),
+    ("review", "model:p4800x", "--runtime=3parsecs"),
+    ("run", "--name=x", "--rw=sideways", "--filename=model:ram"),
+    ("run", "--name=x", "--ioengine=nosuch", "--filename=model:ram"),
+    ("run", "saved"),
+    ("find", "model:ram", "--limit=p99"),
+    ("judge", "saved", "--for=wall"),
+    ("judge", "saved", "--for=nosuch"),
+    ("compare", "two", "--baseline=nosuch"),
+    ("query", "select p99 from figures", "saved"),
+    ("query", "select nosuch from nowhere", "saved"),
+    ("show", "saved", "--step=nosuch"),
+    ("show", "saved", "--fail-if=nosuch[1].p99 > 1ms"),
+    ("export", "saved", "--cvs=x"),
+    ("options", "nosuch"),
+    ("model", "show", "nosuch"),
+    ("nosuch",),
+)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reviews of models, made once. They are complete: to resume one prints what making it printed."""
+    place = tmp_path_factory.mktemp("reviews")
+    for name, arguments in SAVED.items():
+        assert cli.main([*arguments, *SHORT, f"--output={place / name}"]) == 0
+    return place
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with these reviews; what a command writes is not seen by the next."""
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """Return the lines of a command, those of stderr last."""
+    capsys.readouterr()
+    cli.main([*arguments])
+    out, err = capsys.readouterr()
+    return [*out.splitlines(), *err.splitlines()]
+
+
+def commands() -> Iterator[str]:
+    yield from (name for name in cli.COMMANDS if name != "model")
+    yield from (f"model {name}" for name in cli_model.COMMANDS)
+
+
+def test_every_command_is_looked_at() -> None:
+    assert {*PRINTED, *ELSEWHERE} == {*commands()}
+
+
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+@pytest.mark.parametrize(
+    "arguments",
+    [arguments for every in PRINTED.values() for arguments in every],
+    ids=lambda arguments: " ".join(arguments).replace(str(SAMPLES), "")[:60],
+)
+def test_no_line_is_wider_than_the_terminal(
+    arguments: tuple[str, ...],
+    columns: int,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = printed(capsys, *arguments)
+    assert lines
+    assert not any(line.startswith("error: ") for line in lines)
+    # Plain lines of progress are for a file; those of a terminal are tested with it. Commands are for copying.
+    prose = [line for line in lines if not line.startswith("[") and "iogauge " not in line]
+    assert [line for line in prose if len(line) > columns] == []
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_errors_and_hints_are_wrapped_at_words(
+    arguments: tuple[str, ...],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(NARROW))
+    wrapped = printed(capsys, *arguments)
+    assert wrapped[0].startswith("error: ")
+    assert max(map(len, wrapped)) <= NARROW
+    # What is no terminal gets the same words in two lines.
+    monkeypatch.delenv("COLUMNS")
+    plain = printed(capsys, *arguments)
+    assert [line.partition(":")[0] for line in plain if line[0] != " "][-1] == "hint"
+    assert " ".join(plain).split() == " ".join(wrapped).split()
+
+
+@pytest.mark.parametrize("words", ["", "model", *commands()])
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_help_is_no_wider_than_the_terminal(
+    words: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = printed(capsys, *words.split(), "--help")
+    assert lines[0].startswith(f"Usage: iogauge {words}".rstrip())
+    assert max(map(len, lines)) <= columns
+
+
+def head(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    return printed(capsys, *arguments)[0].split()
+
+
+@pytest.mark.parametrize("arguments", [("list", "."), ("list", "--published"), PRINTED["query"][0]])
+def test_a_wide_terminal_has_more_columns_and_a_pipe_all(
+    arguments: tuple[str, ...],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(NARROW))
+    narrow = head(capsys, *arguments)
+    monkeypatch.setenv("COLUMNS", str(WIDE))
+    wide = head(capsys, *arguments)
+    monkeypatch.delenv("COLUMNS")
+    piped = head(capsys, *arguments)
+    assert [name for name in piped if name in wide] == wide
+    assert [name for name in wide if name in narrow] == narrow
+    assert len(narrow) < len(wide) <= len(piped)
+
+
+def test_a_query_says_which_columns_did_not_fit(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(NARROW))
+    *_, last = printed(capsys, "query", EVERY_FIGURE, "saved")
+    assert last.endswith(": --csv has all")
+    monkeypatch.delenv("COLUMNS")
+    assert "did not fit" not in " ".join(printed(capsys, "query", EVERY_FIGURE, "saved"))
