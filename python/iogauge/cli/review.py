@@ -86,7 +86,7 @@ def review(
         saved_targets = Stored.open(resume).manifest.targets if resume is not None else ()
         return Claims(targets=options.targets or [target.path for target in saved_targets], say=streams.say)
 
-    results = checks.outputs(check_results, names, claims)
+    results = checks.outputs(check_results, names, claims, read=check_files)
     if resume is not None:
         named = [name for name in options.on_command_line if name != "meter"]
         library.refuse_with_resume([*named, *(["output"] if output is not None else [])])
