@@ -31,6 +31,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,7 +99,7 @@ def review(
             output=output,
             destroy=destroy or (),
             command=("iogauge", *sys.argv[1:]),
-            on_plan=(lambda _: None) if yes else confirm.before,
+            on_plan=partial(confirm.before, ask=not yes),
             say=streams.say,
             **options.for_library(),
         )
