@@ -60,10 +60,18 @@ def _rates(
 
 
 _DISK = _rates("usual rates of disks", latency_us=(50, 50), iops=(180, 300), MBps=(200, 200), sync_us=8000)
-_SATA = _rates("usual rates of SATA flash", latency_us=(120, 40), iops=(90e3, 40e3), MBps=(540, 450), sync_us=1000)
-_FLASH = _rates("usual rates of NVMe flash", latency_us=(80, 15), iops=(600e3, 150e3), MBps=(5000, 2000), sync_us=500)
-_XPOINT = _rates("usual rates of 3D XPoint", latency_us=(10, 10), iops=(550e3, 500e3), MBps=(2500, 2200), sync_us=2)
-_MEMORY = _rates("usual rates of memory", latency_us=(3, 3), iops=(400e3, 300e3), MBps=(4000, 3000), sync_us=1)
+_SATA = _rates(
+    "usual rates of SATA flash", latency_us=(120, 40), iops=(90e3, 40e3), MBps=(540, 450), sync_us=1000
+)
+_FLASH = _rates(
+    "usual rates of NVMe flash", latency_us=(80, 15), iops=(600e3, 150e3), MBps=(5000, 2000), sync_us=500
+)
+_XPOINT = _rates(
+    "usual rates of 3D XPoint", latency_us=(10, 10), iops=(550e3, 500e3), MBps=(2500, 2200), sync_us=2
+)
+_MEMORY = _rates(
+    "usual rates of memory", latency_us=(3, 3), iops=(400e3, 300e3), MBps=(4000, 3000), sync_us=1
+)
 _BY_MEDIA = {"disk": _DISK, "flash": _FLASH, "3D XPoint": _XPOINT, "memory": _MEMORY, None: _FLASH}
 _SATA_Bps = 600_000_000
 """The bandwidth of the fastest SATA link: flash behind a slower or equal link is a SATA drive."""

@@ -60,7 +60,13 @@ def _job_text(path: str) -> str:
     jobs: dict[str, dict[str, object]] = {}
     for way in _WAYS:
         jobs[f"alone-{way}"] = {"rw": f"rand{way}", "bs": "4k", "number_ios": 400}
-        jobs[f"many-{way}"] = {"rw": f"rand{way}", "bs": "4k", "number_ios": 2000, "iodepth": 32, "numjobs": 4}
+        jobs[f"many-{way}"] = {
+            "rw": f"rand{way}",
+            "bs": "4k",
+            "number_ios": 2000,
+            "iodepth": 32,
+            "numjobs": 4,
+        }
         jobs[f"order-{way}"] = {"rw": way, "bs": _LARGE_BYTES, "number_ios": 1000, "iodepth": 32}
     jobs["synced"] = {"rw": "randwrite", "bs": "4k", "number_ios": 200, "fdatasync": 1}
     return job_text(global_={"filename": file_text(path), **_GLOBAL}, **jobs)

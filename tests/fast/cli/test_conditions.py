@@ -127,7 +127,15 @@ def test_the_library_returns_a_result_for_each_condition(place: Path) -> None:
     assert len(result.messages) == 2
 
 
-RUN = ["run", "--name=log", "--filename=model:p4800x", "--rw=randread", "--bs=4k", "--runtime=4", "--time_based"]
+RUN = [
+    "run",
+    "--name=log",
+    "--filename=model:p4800x",
+    "--rw=randread",
+    "--bs=4k",
+    "--runtime=4",
+    "--time_based",
+]
 QUICK = ["quick", "model:p4800x", "--read-only", "--runtime=50ms", "--seed=1"]
 
 
@@ -141,12 +149,22 @@ def outcomes(path: Path) -> dict[str | None, list[str]]:
     ("command", "holds", "passes", "undecided"),
     [
         (RUN, "job=log: p50 > 1us", "iops < 1", "p99.99999 > 1us"),
-        (QUICK, "quick[RND4K Q1T1 read].mean > 1us", "read.iops < 1", "quick[RND4K Q1T1 read].p99.99999 > 1us"),
+        (
+            QUICK,
+            "quick[RND4K Q1T1 read].mean > 1us",
+            "read.iops < 1",
+            "quick[RND4K Q1T1 read].p99.99999 > 1us",
+        ),
     ],
     ids=["run", "quick"],
 )
 def test_a_run_and_a_minute_take_files_of_checks(
-    command: list[str], holds: str, passes: str, undecided: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str],
+    holds: str,
+    passes: str,
+    undecided: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     checks, xml, table = tmp_path / "checks.toml", tmp_path / "checks.xml", tmp_path / "checks.md"
     checks.write_text(f'[[check]]\nname = "fast"\nfail-if = "{holds}"\n[[check]]\nfail-if = "{undecided}"\n')

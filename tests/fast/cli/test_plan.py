@@ -124,9 +124,7 @@ def test_what_nothing_limits_is_bounded_by_the_drive_s_link(capsys: pytest.Captu
     )
     cost = cost_of(made, suite_of)
     assert cost.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
-    assert "the most that links carry (600.0 MB/s)" in " ".join(
-        plan_text.lines(made, cost)
-    )
+    assert "the most that links carry (600.0 MB/s)" in " ".join(plan_text.lines(made, cost))
 
 
 def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +310,9 @@ def test_a_device_is_asked_about_on_a_terminal(
         with pytest.raises(typer.Exit):
             confirm.before(manifest("write-pressure"))
     said, question = heard.getvalue().split("\n")[:2]
-    assert said.startswith("7 steps; most likely 7 min 00 s and 170 GB written, by usual rates of NVMe flash; at most ")
+    assert said.startswith(
+        "7 steps; most likely 7 min 00 s and 170 GB written, by usual rates of NVMe flash; at most "
+    )
     assert question.startswith(
         "this writes about 170 GB, at most 172.0 GB, to /dev/nvme0n1, and takes about 7 min 00 s; continue?"
     )
