@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from bench.cases import (
     block,
+    commands,
     coverage,
     defaults,
     memory,
@@ -35,6 +36,7 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "quantiles": quantiles.exactness,
     "memory": memory.growth,
     "startup": startup.times,
+    "commands": commands.times,
     "trace-latency": tracing.cost,
     "model": model.speed,
     "model-linear": model.linearity,
@@ -42,5 +44,5 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "coverage": coverage.intervals,
 }
 
-WITHOUT_FIO = frozenset({"coverage", "trace-latency"})
+WITHOUT_FIO = frozenset({"commands", "coverage", "trace-latency"})
 """The cases that do not run fio."""

@@ -49,7 +49,8 @@ class StepCost:
     expected_s: float
     """Ramp and runtime of its jobs, without the seconds around them. On a drive model, in virtual time."""
     longest_s: float
-    """The same, plus the time of the last requests, which end after it, and a second run at its greatest length, if it may run again to support a quantile."""
+    """The same, plus the time of the last requests, which end after it, and a second run at its greatest length, if it
+    may run again to support a quantile."""
     likely_s: float
     """Between both, or longer than both if a job ends with an amount and the drive is slow."""
     at_least: bool
