@@ -137,14 +137,18 @@ class ReviewCost:
         return sum(step.longest_s for step in self.most)
 
     @property
+    def _parts(self) -> tuple[StepCost | Following, ...]:
+        return (*self.steps, *self.following)
+
+    @property
     def likely_s(self) -> float:
         """How long the review is likely to take."""
-        return sum(part.likely_s for part in (*self.steps, *self.following))
+        return sum(part.likely_s for part in self._parts)
 
     @property
     def likely_bytes(self) -> int:
         """How much it is likely to write."""
-        return sum(part.likely_bytes for part in (*self.steps, *self.following))
+        return sum(part.likely_bytes for part in self._parts)
 
     @property
     def at_least(self) -> bool:
@@ -171,8 +175,7 @@ class ReviewCost:
 
     def likely_written_to(self, path: str) -> int:
         """Return how many bytes are likely to be written to a target."""
-        parts = (*self.steps, *self.following)
-        return sum(part.likely_bytes for part in parts if path in part.plan.targets)
+        return sum(part.likely_bytes for part in self._parts if path in part.plan.targets)
 
     def writes_to(self, path: str) -> bool:
         """Return whether any step that runs on a target writes, even an unknown amount."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from iogauge.reviews.bounds import amounts
 from iogauge.reviews.drive_rates import DriveRates
-from iogauge.schema import Direction, Job, SyncMode
+from iogauge.schema import BlockSize, Direction, Job, SyncMode
 
 RatesOf = Callable[[str], DriveRates | None]
 """Returns the rates of a file's drive; None: they are unknown."""
@@ -156,7 +156,7 @@ def _as_moved(way: Direction) -> Direction:
 
 
 def _mean_bytes(job: Job, way: Direction) -> float:
-    size = getattr(job.bs, way)
+    size: BlockSize = getattr(job.bs, way)
     if size.split:
         return sum(part.size_bytes * part.percent / 100 for part in size.split)
     return (size.minimum_bytes + size.maximum_bytes) / 2

@@ -75,6 +75,8 @@ def write(
 
     ``early``: why the measurement ended before its time; then no condition has passed.
     """
+    if not files:
+        return
     from iogauge.report.conditions.results import junit, markdown, results_of
 
     results = results_of(conditions, violations, early=early)
