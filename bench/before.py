@@ -101,25 +101,20 @@ def compare(name: str, checkout: Path, settings: Settings) -> list[results.Row]:
     ]  # fmt: skip
 
 
-def compare_command(name: str, checkout: Path, settings: Settings) -> list[results.Row]:
-    """Return the rows of a command: by its CPU time, on reviews that the other checkout made."""
-    rows = []
+def compare_commands(names: Sequence[str], checkout: Path, settings: Settings) -> Iterator[results.Row]:
+    """Yield the rows of commands: by their CPU time, on the same reviews, which the other checkout made."""
     with commands.reviews(checkout) as folder, TemporaryDirectory() as other:
         copy = commands.copied(folder, Path(other) / "reviews")
-        for first in (False,) if name == commands.PLAN else (True, False):
+        for name, first in ((one, first) for one in names for first in commands.turns(one)):
             now = partial(commands.one_run, name, folder, first=first)
             before = partial(commands.one_run, name, copy, first=first, checkout=checkout)
-            (
-                now(),
-                before(),
-            )  # so that both have compiled their modules and, unless ``first``, computed figures
-            speeds = [
-                [1 / took.cpu_s for took in pair] for pair in interleave(now, before, pairs=settings.pairs)
-            ]
-            ours, theirs = map(list, zip(*speeds, strict=True))
+            # So that both have compiled their modules and, unless ``first``, computed the figures.
+            now(), before()
+            pairs = list(interleave(now, before, pairs=settings.pairs))
+            ours, theirs = ([1 / took.cpu_s for took in side] for side in zip(*pairs, strict=True))
             label = f"{name}, first" if first else name
-            rows.append(results.ratio_row(label, "1 / s of CPU", ours, theirs, at_least=AT_LEAST, bound=True))
-    return rows
+            note(f"{label}: {', '.join(f'{1 / speed:.2f}' for speed in ours)} s of CPU now")
+            yield results.ratio_row(label, "1 / s of CPU", ours, theirs, at_least=AT_LEAST, bound=True)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -136,13 +131,10 @@ def main(argv: Sequence[str]) -> int:
     if not peers.command_of(arguments.checkout).exists():
         parser.error(f"{arguments.checkout} has no iogauge; run make setup there")
     settings = Settings.quick() if arguments.quick else Settings()
-    rows = [
-        row
-        for name in arguments.cases or names
-        for row in (compare_command if name in commands.COMMANDS else compare)(
-            name, arguments.checkout.resolve(), settings
-        )
-    ]
+    checkout, wanted = arguments.checkout.resolve(), arguments.cases or names
+    rows = [row for name in wanted if name in CASES for row in compare(name, checkout, settings)]
+    if of_commands := [name for name in wanted if name in commands.COMMANDS]:
+        rows += compare_commands(of_commands, checkout, settings)
     print(results.table(rows, peer="before"))
     return 0 if all(row.met for row in rows) else 1
 

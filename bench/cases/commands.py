@@ -58,7 +58,7 @@ def times(settings: Settings) -> Finding:
     samples: dict[str, list[float]] = {}
     with reviews() as folder:
         for name, command in COMMANDS.items():
-            for first in (False,) if name == PLAN else (True, False):
+            for first in turns(name):
                 label = f"{name}, first" if first else name
                 took = [one_run(name, folder, first=first) for _ in range(settings.pairs + 1)][1:]
                 note(f"{label}: {', '.join(f'{one.wall_s:.2f}' for one in took)} s")
@@ -79,6 +79,11 @@ def reviews(checkout: Path = peers.ROOT) -> Iterator[Path]:
             note(f"commands: a review of {drive}")
             _run(f"review model:{drive} --seed 1 --output {drive}", Path(folder), checkout)
         yield Path(folder)
+
+
+def turns(name: str) -> tuple[bool, ...]:
+    """Return whether a command is timed ``first``, in order; a plan reads no review."""
+    return (False,) if name == PLAN else (True, False)
 
 
 def one_run(name: str, folder: Path, *, first: bool, checkout: Path = peers.ROOT) -> Took:

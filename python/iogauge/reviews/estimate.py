@@ -222,7 +222,7 @@ def cost_of_step(
         # Jobs that run at once share the links.
         used = {name for job in jobs for name in job.filenames}
         total = min(total, round(takes_s * sum(link_Bps(facts.get(path)) for path in used)))
-    usual = likely(jobs, _rates_by_path(facts), sizes)
+    usual = likely(jobs, _rates_by_path(plan, facts), sizes)
     likely_bytes = round(usual.written_bytes)
     return StepCost(
         plan=plan,
@@ -308,14 +308,21 @@ def _likely_times(cost: StepCost, targets: Iterable[TargetFacts], *, q: float) -
     jobs = workload.jobs_of(cost.step).jobs
     count = sum(
         load.iops * load.job.runtime_ns / 1e9
-        for load in loads(jobs, _rates_by_path({target.path: target for target in targets}))
+        for load in loads(jobs, _rates_by_path(cost.plan, {target.path: target for target in targets}))
         if load.job.name == cost.plan.measured_job
     )
     return 0 if count >= needed(q) else min(math.ceil(SPARE * needed(q) / max(count, 1)), CAP)
 
 
-def _rates_by_path(targets: Mapping[str, TargetFacts]) -> Callable[[str], DriveRates | None]:
-    return lambda path: rates_of(targets[path]) if path in targets else None
+def _rates_by_path(plan: SuitePlan, targets: Mapping[str, TargetFacts]) -> Callable[[str], DriveRates | None]:
+    """Return what finds the rates of a path: a layer or a tuned model has those of its plan's first target."""
+    first = targets.get(plan.targets[0])
+
+    def rates(path: str) -> DriveRates | None:
+        target = targets.get(path, first)
+        return None if target is None else rates_of(target)
+
+    return rates
 
 
 def most_places(manifest: Manifest) -> Counter[str]:

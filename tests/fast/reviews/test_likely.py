@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-import iogauge
 from iogauge import workload
 from iogauge.reviews.bounds import most_written
 from iogauge.reviews.drive_rates import DriveRates, rates_of
 from iogauge.reviews.estimate import ReviewCost, cost_of
 from iogauge.reviews.likely import likely, loads
 from iogauge.reviews.manifest import new_manifest
-from iogauge.schema import Direction, Interval, Manifest
-from iogauge.store import Review
+from iogauge.schema import Direction, Manifest
 from iogauge.suites import SUITES, suite_of
 from tests import builders
+from tests.suite_runs import announced, reviewed
 
 READ, WRITE = Direction.READ, Direction.WRITE
 DRIVE = DriveRates(
@@ -27,14 +26,10 @@ DRIVE = DriveRates(
     basis="made up",
 )
 SECOND = "runtime=1\ntime_based\nfilename=t\n"
-TIME, WRITES, FOLLOWING, DISK = 1.25, 2.0, 2.0, 3.0
-"""The factors within which the likely time and the likely writes come true; the time of suites whose number of steps
-follows from results; and anything of a disk, which spends as long on the last requests as on a short step."""
-FOLLOWS = {"reader-under-writers", "tenants", "find"}
-RUNTIME = "300ms"
-"""Of a step; a tenth of a suite's own, so that the last requests of a step count for more."""
-SAMPLE = {("mixed", "disk-7200"), ("write-pressure", "disk-7200"), ("pts-throughput", "p3700")}
-"""What the quick test runs: no search, a search, and rounds."""
+DISK = 3.0
+"""The factor within which what is likely comes true on a disk, whose last requests take as long as a short step."""
+QUICK = {"mixed", "write-pressure", "pts-throughput"}
+"""Suites of the quick test: no search, a search, and rounds."""
 ELSEWHERE = {"stack-overhead", "ladder"}
 """Suites that need more than a drive."""
 
@@ -130,36 +125,20 @@ def planned(suite: str, *targets: object, **options: object) -> Manifest:
 
 
 @pytest.mark.parametrize(
-    ("suite", "drive"),
+    "suite",
     [
-        pytest.param(suite, drive, marks=() if (suite, drive) in SAMPLE else pytest.mark.slow)
-        for drive in ("p4800x", "p3700", "disk-7200", "960evo-250g")
+        pytest.param(suite, marks=() if suite in QUICK else pytest.mark.slow)
         for suite in sorted(SUITES.keys() - ELSEWHERE)
     ],
 )
-def test_what_a_review_of_a_model_takes_and_writes_was_announced(
-    suite: str, drive: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_review_of_a_disk_takes_and_writes_was_announced(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    targets = [f"model:{drive}", "model:mx300-750g"][: SUITES[suite].FEWEST_TARGETS]
-    cost = iogauge.plan(targets, suites=[suite], seed=1, runtime=RUNTIME).cost
-    wrote = 0
-
-    def count(_: object, interval: Interval) -> None:
-        nonlocal wrote
-        wrote += sum(tally.bytes for way, tally in interval.tallies.items() if way is WRITE)
-
-    # Of ramps, too, which results leave out.
-    monkeypatch.setattr("iogauge.execution.Written.add", count)
-    iogauge.review(targets, suites=[suite], seed=1, runtime=RUNTIME, output=tmp_path / "saved")
-    saved = Review.open(tmp_path / "saved")
-    steps = [*saved.manifest.steps, *(plan.search for plan in saved.manifest.plans if plan.search)]
-    took_s = sum(saved.record(step.id).result.elapsed_ns for step in steps) / 1e9
-    time = DISK if drive == "disk-7200" else FOLLOWING if suite in FOLLOWS else TIME
-    writes = DISK if drive == "disk-7200" else WRITES
-    assert took_s / time <= cost.likely_s <= took_s * time
-    assert wrote / writes <= cost.likely_bytes <= wrote * writes
-    assert took_s <= cost.longest_s
-    assert wrote <= cost.written_bytes
+    """``tests/fast/suites/test_everywhere.py`` has the same for 3D XPoint and flash."""
+    targets = ["model:disk-7200", "model:mx300-750g"]
+    before = announced(suite, targets, monkeypatch, runtime="300ms")
+    reviewed(suite, targets, tmp_path / "saved", capsys, "--runtime=300ms")
+    before.assert_held(tmp_path / "saved", time=DISK, writes=DISK)
 
 
 def test_a_rate_bounds_what_is_written_with_its_first_requests_and_its_chance() -> None:
