@@ -1,8 +1,8 @@
 """``python -m bench.before CHECKOUT [CASE...]``: is iogauge slower than it was in another checkout?
 
-``CHECKOUT`` is a clone of this repository at an earlier revision, after ``make setup``. Both run the same jobs in
-interleaved pairs. Every figure is a speed, more is better: the lower end of the interval of now / before must be at
-least 0.97.
+``CHECKOUT`` is a clone of this repository at an earlier revision, after ``make setup``. Both run the same jobs, or
+commands on the same saved reviews, in interleaved pairs. Every figure is a speed, more is better: the lower end of the
+interval of now / before must be at least 0.97.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench import peers, results, zram
-from bench.cases import block, null
+from bench.cases import block, commands, null
+from bench.pairs import interleave
 from bench.peers import Job, Outcome
 from bench.settings import Settings, note
 
@@ -99,24 +101,40 @@ def compare(name: str, checkout: Path, settings: Settings) -> list[results.Row]:
     ]  # fmt: skip
 
 
+def compare_commands(names: Sequence[str], checkout: Path, settings: Settings) -> Iterator[results.Row]:
+    """Yield the rows of commands: by their CPU time, on the same reviews, which the other checkout made."""
+    with commands.reviews(checkout) as folder, TemporaryDirectory() as other:
+        copy = commands.copied(folder, Path(other) / "reviews")
+        for name, first in ((one, first) for one in names for first in commands.turns(one)):
+            now = partial(commands.one_run, name, folder, first=first)
+            before = partial(commands.one_run, name, copy, first=first, checkout=checkout)
+            # So that both have compiled their modules and, unless ``first``, computed the figures.
+            now(), before()
+            pairs = list(interleave(now, before, pairs=settings.pairs))
+            ours, theirs = ([1 / took.cpu_s for took in side] for side in zip(*pairs, strict=True))
+            label = f"{name}, first" if first else name
+            note(f"{label}: {', '.join(f'{1 / speed:.2f}' for speed in ours)} s of CPU now")
+            yield results.ratio_row(label, "1 / s of CPU", ours, theirs, at_least=AT_LEAST, bound=True)
+
+
 def main(argv: Sequence[str]) -> int:
     """Compare the cases that ``argv`` names, or all; return 1 if one is slower."""
+    names = [*CASES, *commands.COMMANDS]
     parser = argparse.ArgumentParser(prog="bench.before", description="iogauge now and in another checkout")
     parser.add_argument("checkout", type=Path, help="an earlier revision, after make setup")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one or more of: {', '.join(CASES)}")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one or more of: {', '.join(names)}")
     parser.add_argument("--quick", action="store_true", help="few pairs and short runs")
     arguments = parser.parse_intermixed_args(argv)
     for name in arguments.cases:
-        if name not in CASES:
+        if name not in names:
             parser.error(f"no case named {name}")
     if not peers.command_of(arguments.checkout).exists():
         parser.error(f"{arguments.checkout} has no iogauge; run make setup there")
     settings = Settings.quick() if arguments.quick else Settings()
-    rows = [
-        row
-        for name in arguments.cases or CASES
-        for row in compare(name, arguments.checkout.resolve(), settings)
-    ]
+    checkout, wanted = arguments.checkout.resolve(), arguments.cases or names
+    rows = [row for name in wanted if name in CASES for row in compare(name, checkout, settings)]
+    if of_commands := [name for name in wanted if name in commands.COMMANDS]:
+        rows += compare_commands(of_commands, checkout, settings)
     print(results.table(rows, peer="before"))
     return 0 if all(row.met for row in rows) else 1
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import iogauge
 from iogauge import workload
 from iogauge.cli import main
 from iogauge.reviews.ahead import expected_s
-from iogauge.schema import Interval, Job, RunPlan, RunRecord, StepPlan, SuitePlan, TargetFacts
+from iogauge.reviews.estimate import ReviewCost
+from iogauge.schema import Direction, Interval, Job, RunPlan, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.store import Review
 from iogauge.suites import (
     SUITES,
@@ -134,6 +137,41 @@ def assert_as_announced(review: Path) -> None:
         assert len(ahead.least) <= len(follow) <= len(ahead.most)
         took_s = sum(map(expected_s, follow))
         assert sum(map(expected_s, ahead.least)) <= took_s <= sum(map(expected_s, ahead.most))
+
+
+@dataclass
+class Announced:
+    """What was announced of a review of drive models, and what it writes meanwhile, ramps included."""
+
+    cost: ReviewCost
+    wrote: int = 0
+
+    def add(self, interval: Interval) -> None:
+        """Count what an interval wrote."""
+        tally = interval.tallies.get(Direction.WRITE)
+        self.wrote += tally.bytes if tally else 0
+
+    def assert_held(self, review: Path, *, time: float, writes: float) -> None:
+        """Check that a complete review took and wrote what was likely, within these factors, and at most the most."""
+        saved = Review.open(review)
+        steps = [*saved.manifest.steps, *(plan.search for plan in saved.manifest.plans if plan.search)]
+        took_s = sum(saved.record(step.id).result.elapsed_ns for step in steps) / 1e9
+        said = f"took {took_s:g} s, announced {self.cost.likely_s:g} s, at most {self.cost.longest_s:g} s"
+        assert took_s / time <= self.cost.likely_s <= took_s * time, said
+        assert took_s <= self.cost.longest_s, said
+        said = f"wrote {self.wrote}, announced {self.cost.likely_bytes}, at most {self.cost.written_bytes}"
+        assert self.wrote / writes <= self.cost.likely_bytes <= self.wrote * writes, said
+        assert self.wrote <= self.cost.written_bytes, said
+
+
+def announced(
+    suite: str, targets: Sequence[str], monkeypatch: pytest.MonkeyPatch, *, runtime: str = RUNTIME
+) -> Announced:
+    """Plan a review by one suite, and begin to count what is written."""
+    plan = iogauge.plan(targets_of(suite, targets), suites=[suite], seed=1, runtime=runtime)
+    made = Announced(plan.cost)
+    monkeypatch.setattr("iogauge.execution.Written.add", lambda _, interval: made.add(interval))
+    return made
 
 
 def assert_whole(plan: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from bench.cases import (
     block,
+    commands,
     coverage,
     defaults,
     memory,
@@ -36,6 +37,7 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "quantiles": quantiles.exactness,
     "memory": memory.growth,
     "startup": startup.times,
+    "commands": commands.times,
     "trace-latency": tracing.cost,
     "model": model.speed,
     "model-linear": model.linearity,
@@ -44,5 +46,5 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "coverage": coverage.intervals,
 }
 
-WITHOUT_FIO = frozenset({"coverage", "pictures", "trace-latency"})
+WITHOUT_FIO = frozenset({"commands", "coverage", "pictures", "trace-latency"})
 """The cases that do not run fio."""

@@ -119,7 +119,9 @@ def compare(
     claimed = (
         report.output_claims(reviews, say=streams.say).file(written, existing=existing) if written else None
     )
-    results = checks.outputs(check_results, names, lambda: report.output_claims(reviews, say=streams.say))
+    results = checks.outputs(
+        check_results, names, lambda: report.output_claims(reviews, say=streams.say), read=check_files
+    )
     comparison = None
     violations: list[Violation] = []
     if names or layout is not Format.HTML:

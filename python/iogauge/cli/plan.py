@@ -3,7 +3,10 @@
 Show what a review would do, how long it takes and how much it writes. Nothing is measured.
 
 Without TARGET, list the suites. With TARGET, list every step in the order in which the steps run, each with its time
-and the most that it can write. The options are those of 'iogauge review'.
+and what it writes, most likely and at most. The options are those of 'iogauge review'.
+
+What is likely follows from the rates of the drive: of a model its own, of a real drive the usual ones of its class,
+which are right within a factor of a few.
 
 The most that a step can write is its rate times its time, or the target's size. If nothing limits the writes, it is
 what the drive's link can carry, or a link of four lanes if the drive's is unknown. Some steps follow from a search or

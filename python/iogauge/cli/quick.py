@@ -12,7 +12,7 @@ compare' sets two of them side by side.
 
     iogauge quick /dev/nvme0n1
 
-    iogauge quick model:p4800x --json
+    iogauge quick model:p4800x --fail-if 'quick[RND4K Q1T1 read].mean > 100us' --check-results checks.xml
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.terminal import process, streams
+from iogauge.cli.terminal import checks, process, streams
 from iogauge.cli.terminal.shared_options import Destroy, NewDirectory, Runtime, Seed, Size
 
 
@@ -36,6 +36,9 @@ def quick(
     seed: Seed = None,
     output: NewDirectory = None,
     destroy: Destroy = None,
+    fail_if: checks.FailIf = None,
+    check_files: checks.Checks = None,
+    check_results: checks.CheckResults = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Measure eight rows and print them."""
@@ -43,11 +46,19 @@ def quick(
     import iogauge.execution
     import iogauge.suites  # noqa: F401
     from iogauge.cli.review import measure, show
+    from iogauge.library import conditions
     from iogauge.library.quick import begin_quick
+    from iogauge.store.outputs import Claims
 
     process.begin()
+    names = checks.names(fail_if, check_files)
+    checked = conditions.parsed([*names])
+    results = checks.outputs(
+        check_results, names, lambda: Claims(targets=[target], say=streams.say), read=check_files
+    )
     saved = begin_quick(
         target,
+        checked,
         read_only=read_only,
         size=size,
         runtime=runtime,
@@ -58,4 +69,4 @@ def quick(
         say=streams.say,
     )
     failed = measure(saved, destroy=destroy or ())
-    show(saved, (), failed, as_json=as_json)
+    show(saved, checked, failed, as_json=as_json, names=names, results=results)

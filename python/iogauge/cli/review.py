@@ -31,6 +31,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,7 +87,7 @@ def review(
         saved_targets = Stored.open(resume).manifest.targets if resume is not None else ()
         return Claims(targets=options.targets or [target.path for target in saved_targets], say=streams.say)
 
-    results = checks.outputs(check_results, names, claims)
+    results = checks.outputs(check_results, names, claims, read=check_files)
     if resume is not None:
         named = [name for name in options.on_command_line if name != "meter"]
         library.refuse_with_resume([*named, *(["output"] if output is not None else [])])
@@ -98,7 +99,7 @@ def review(
             output=output,
             destroy=destroy or (),
             command=("iogauge", *sys.argv[1:]),
-            on_plan=(lambda _: None) if yes else confirm.before,
+            on_plan=partial(confirm.before, ask=not yes),
             say=streams.say,
             **options.for_library(),
         )

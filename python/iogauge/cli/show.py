@@ -81,7 +81,7 @@ def show(
     )
     if step is None:
         results = checks.outputs(
-            check_results, names, lambda: report.output_claims([review], say=streams.say)
+            check_results, names, lambda: report.output_claims([review], say=streams.say), read=check_files
         )
         violations = saved.violations(checked)
         if as_json:

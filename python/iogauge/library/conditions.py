@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from iogauge.errors import UsageError
 from iogauge.schema import Manifest
-from iogauge.store import Review
 from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from iogauge.report.conditions.compared import ComparedCondition
     from iogauge.report.conditions.table import TableCondition
     from iogauge.report.run.fail_if import Condition, Violation
+    from iogauge.store import Review
     from iogauge.suites import Suite
 
     ReviewCondition: TypeAlias = Condition | TableCondition

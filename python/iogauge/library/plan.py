@@ -93,7 +93,7 @@ def plan(
 
 @dataclass(frozen=True, repr=False)
 class Plan(Tabular):
-    """A planned review: its steps, how long they take, and how much they write at most.
+    """A planned review: its steps, what they take and what they write, most likely and at most.
 
     Iterate over it for its steps. ``str()`` is what ``iogauge plan`` prints.
     """
@@ -144,6 +144,16 @@ class Plan(Tabular):
         return self.cost.expected_s
 
     @property
+    def likely_s(self) -> float:
+        """How long the review is likely to take; virtual time on drive models."""
+        return self.cost.likely_s
+
+    @property
+    def likely_bytes(self) -> int:
+        """How much the review is likely to write."""
+        return self.cost.likely_bytes
+
+    @property
     def longest_s(self) -> float:
         """The longest duration of the review."""
         return self.cost.longest_s
@@ -190,13 +200,10 @@ class Plan(Tabular):
         return f"<Plan of {suites} on {targets}: {self.most_steps} steps>"
 
     def _repr_html_(self) -> str:
-        fewest, most = self.fewest_steps, self.most_steps
-        steps = numbers.counted(most, "step") if fewest == most else f"{fewest:,} to {most:,} steps"
-        virtual = " of virtual time" if all(target.modelled for target in self.manifest.targets) else ""
-        takes = f"{steps}, at least {numbers.clock_time(self.expected_s)}{virtual}"
-        bound = "at most " if self.writes_bounded else "an unknown amount, up to "
-        rows = ([step.plan.title, step.place, numbers.clock_time(step.expected_s)] for step in self.steps)
-        title = html.heading(f"{takes}; writes {bound}{numbers.size(self.written_bytes)}")
+        from iogauge.report.plan_text import sentence
+
+        rows = ([step.plan.title, step.place, numbers.clock_time(step.likely_s)] for step in self.steps)
+        title = html.heading(sentence(self.manifest, self.cost))
         return title + html.folded("steps", html.table(("suite", "step", "time"), rows))
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,8 +218,11 @@ class Plan(Tabular):
             "targets": [target.model_dump(mode="json") for target in manifest.targets],
             "until_supported": manifest.until_supported,
             "expected_s": cost.expected_s,
+            "likely_s": cost.likely_s,
             "longest_s": cost.longest_s,
             "expected_at_least": cost.at_least,
+            "likely_bytes": cost.likely_bytes,
+            "likely_by": list(cost.basis),
             "written_bytes": cost.written_bytes,
             "written_bounded": cost.bounded,
             "fewest_steps": cost.fewest,
@@ -231,7 +241,9 @@ def _following(following: Following) -> dict[str, Any]:
         "fewest_steps": len(following.least),
         "most_steps": len(following.most),
         "expected_s": following.expected_s,
+        "likely_s": following.likely_s,
         "longest_s": following.longest_s,
+        "likely_bytes": following.likely_bytes,
         "written_bytes": sum(step.written_bytes for step in following.most),
         "written_bounded": all(step.bounded for step in following.most),
     }
@@ -245,7 +257,9 @@ def _step(step: StepCost) -> dict[str, Any]:
         "position": step.place,
         "repeat": step.step.repeat,
         "expected_s": step.expected_s,
+        "likely_s": step.likely_s,
         "longest_s": step.longest_s,
+        "likely_bytes": step.likely_bytes,
         "expected_at_least": step.at_least,
         "written_bytes": step.written_bytes,
         "written_bounded": step.bounded,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from iogauge.library import conditions
 from iogauge.library import options as review_options
-from iogauge.library.errors import StepsError
 from iogauge.library.options import StrPath
 from iogauge.library.progress import OnProgress, Reporter
 from iogauge.library.public import public
 from iogauge.library.reading.saved import Review
-from iogauge.library.review import Say, begin, measure
+from iogauge.library.review import Say, begin, concluded, measure
 from iogauge.store import Review as Stored
 from iogauge.text.option import option
+
+if TYPE_CHECKING:
+    from iogauge.library.conditions import ReviewCondition
 
 SUITE = "quick"
 
@@ -28,6 +32,7 @@ def quick(
     seed: int | None = None,
     output: StrPath | None = None,
     destroy: Sequence[StrPath] | StrPath = (),
+    fail_if: Sequence[str] | str = (),
     on_progress: OnProgress = lambda _: None,
 ) -> Review:
     """Measure a target for a minute, reads first, and return the saved review.
@@ -45,12 +50,14 @@ def quick(
         seed: the seed of all random choices, at least 0. Default: a random one.
         output: the directory to save in; by default a new one here.
         destroy: serial numbers of drives, or paths, whose content may be lost.
+        fail_if: conditions such as ``"quick[RND4K Q1T1 read].mean > 100us"``.
         on_progress: is called with each piece of news (``Progress``), as ``print`` can be.
 
     Raises:
         UsageError: an option is invalid.
         IogaugeError: the target is refused even for reading, or a row cannot be saved.
         StepsError: some rows failed; the others are complete.
+        ConditionError: a condition of ``fail_if`` holds, or cannot be judged.
         Interrupted: Ctrl-C; complete rows are saved, and ``iogauge.review(resume=...)`` continues.
 
     Examples:
@@ -63,8 +70,10 @@ def quick(
     """
     reporter = Reporter(on_progress)
     destroy = review_options.as_list(destroy)
+    checked = conditions.parsed(review_options.as_list(fail_if))
     saved = begin_quick(
         str(target),
+        checked,
         read_only=read_only,
         size=size,
         runtime=runtime,
@@ -74,13 +83,12 @@ def quick(
         command=("iogauge", SUITE, str(target), *["--read-only"] * read_only),
         say=reporter.message,
     )
-    if failed := measure(saved, lambda _: reporter, destroy=destroy):
-        raise StepsError(saved.path, failed)
-    return Review(saved, trusted=frozenset())
+    return concluded(saved, checked, measure(saved, lambda _: reporter, destroy=destroy))
 
 
 def begin_quick(
     target: str,
+    fail_if: Sequence[ReviewCondition],
     *,
     read_only: bool,
     size: int | str | None,
@@ -94,7 +102,7 @@ def begin_quick(
     """Open the target, for reading alone if it may not be written, and create the review's directory."""
     return begin(
         target,
-        (),
+        fail_if,
         output=output,
         destroy=destroy,
         command=command,

@@ -96,9 +96,15 @@ def review(
             say=reporter.message,
             **options,
         )
-    if failed := measure(saved, lambda _: reporter, destroy=destroy, trace_latency=trace_latency):
+    failed = measure(saved, lambda _: reporter, destroy=destroy, trace_latency=trace_latency)
+    return concluded(saved, checked, failed)
+
+
+def concluded(saved: Stored, fail_if: Sequence[ReviewCondition], failed: Sequence[Failed]) -> Review:
+    """Return the review. Raises StepsError if steps failed, and ConditionError if a condition holds or is undecided."""
+    if failed:
         raise StepsError(saved.path, failed)
-    if broken := conditions.violations(saved, checked):
+    if broken := conditions.violations(saved, fail_if):
         steps, violations = zip(*broken, strict=True)
         raise ConditionError(violations, steps=steps, path=saved.path)
     # The user named these suites, or resumed their review: their files have already been run.

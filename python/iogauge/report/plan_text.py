@@ -1,23 +1,24 @@
-"""A plan as text: its steps, how long they take, how much they write at most, and what is lost."""
+"""A plan as text: its steps, what they take and write, most likely and at most, and what is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from iogauge.report import plan_blocks
-from iogauge.reviews.estimate import Following, LINK_Bps, ReviewCost, StepCost
+from iogauge.reviews.bounds import LINK_Bps
+from iogauge.reviews.estimate import Following, ReviewCost, StepCost
 from iogauge.schema import Manifest, SuitePlan
 from iogauge.text import numbers
 from iogauge.text.grid import aligned, labelled
 from iogauge.text.option import option
 
+_ALIKE = 1.1
+"""A longest time of up to this many times the likely one is not shown beside it."""
+
 
 def lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     """Yield what the steps take, write and discard, then a table of them, and what a comparison needs."""
-    virtual = all(target.modelled for target in made.targets)
-    spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
-    summary = f"{counted_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
-    yield from labelled("", summary, indent="", width=0)
+    yield from labelled("", sentence(made, cost), indent="", width=0)
     for plan in cost.unknown:
         unknown = f"{plan.title} adds steps that follow from its results; their time and writes are unknown"
         yield from labelled("", unknown, indent="", width=0)
@@ -33,14 +34,28 @@ def lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
             yield from labelled("", line, indent="", width=0)
 
 
+def sentence(made: Manifest, cost: ReviewCost) -> str:
+    """Return how many steps there are, and what they take and write, most likely and at most."""
+    steps = counted_steps(cost.fewest, len(cost.most))
+    virtual = " of virtual time" if all(target.modelled for target in made.targets) else ""
+    likely = f"{steps}; most likely {numbers.clock_time(cost.likely_s)}{virtual}"
+    most = "at most " if cost.at_least else f"at most {numbers.clock_time(cost.longest_s)}"
+    endless = "; fills and purges have no limit of time" if cost.at_least else ""
+    if not any(step.writes for step in cost.most):
+        return f"{likely}{endless or f', {most}'}; nothing is written"
+    basis = f", by {' and '.join(cost.basis)}" if cost.basis else ""
+    written = f"{most}{'' if cost.at_least else ' and '}{_most(cost, made)}"
+    return f"{likely} and {numbers.rough_size(cost.likely_bytes)} written{basis}; {written}{endless}"
+
+
 def _table(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     """Yield a row for each step; of several plans, below the title of its plan."""
     several = len(made.plans) > 1
     indent = "  " if several else ""
     titles = [_title(step.plan) for step in cost.steps] + [_title(more.plan) for more in cost.following]
-    rows = [[indent + step.place, _time(step), _writes(step)] for step in cost.steps]
+    rows = [[indent + step.place, _time(step), *_writes([step], step.likely_bytes)] for step in cost.steps]
     rows += [_follows(following, indent) for following in cost.following]
-    head, *shown = aligned([["step", "time", "writes at most"], *rows])
+    head, *shown = aligned([["step", "time", "writes", "at most"], *rows])
     yield head
     before = ""
     for title, line in zip(titles, shown, strict=True):
@@ -59,7 +74,7 @@ def _follows(following: Following, indent: str) -> list[str]:
     again = f" (repeat {following.repeat + 1})" if following.repeat else ""
     steps = counted_steps(len(following.least), len(following.most), "further step")
     time = span_text(following.expected_s, following.longest_s)
-    return [f"{indent}{steps}{again}", time, _most_of(following.most)]
+    return [f"{indent}{steps}{again}", time, *_writes(following.most, following.likely_bytes)]
 
 
 def counted_steps(least: int, most: int, noun: str = "step") -> str:
@@ -71,9 +86,11 @@ def counted_steps(least: int, most: int, noun: str = "step") -> str:
     return numbers.counted(most, noun) if least == most else f"{least:,} to {numbers.counted(most, noun)}"
 
 
-def _time(cost: StepCost | ReviewCost) -> str:
-    least = "at least " if cost.at_least else ""
-    return f"{least}{span_text(cost.expected_s, cost.longest_s)}"
+def _time(step: StepCost) -> str:
+    """Return how long a step is likely to take, and its longest time if that is another one."""
+    if step.longest_s > _ALIKE * step.likely_s:
+        return span_text(step.likely_s, step.longest_s)
+    return numbers.clock_time(step.likely_s)
 
 
 def span_text(shortest_s: float, longest_s: float) -> str:
@@ -86,23 +103,18 @@ def span_text(shortest_s: float, longest_s: float) -> str:
     return shortest if shortest == longest else f"{shortest} to {longest}"
 
 
-def _writes(step: StepCost) -> str:
-    return _most_of([step])
-
-
-def _most_of(steps: Sequence[StepCost]) -> str:
-    """Return the most that steps write; a dash if they write nothing."""
+def _writes(steps: Sequence[StepCost], likely_bytes: int) -> tuple[str, str]:
+    """Return what steps write, most likely and at most; dashes if they write nothing."""
     if not any(step.writes for step in steps):
-        return "-"
-    written = sum(step.written_bytes for step in steps)
-    if all(step.bounded for step in steps):
-        return numbers.size(written)
-    return f"up to {numbers.size(written)}" if written else "unknown"
+        return "-", "-"
+    most_bytes = sum(step.written_bytes for step in steps)
+    most = numbers.size(most_bytes) if most_bytes else "unknown"
+    return numbers.rough_size(likely_bytes) if likely_bytes else "unknown", most
 
 
 def _most(cost: ReviewCost, made: Manifest) -> str:
     """Return the most that all steps write, as far as it is known."""
-    known = f"writes at most {numbers.size(cost.written_bytes)}"
+    known = numbers.size(cost.written_bytes)
     if cost.bounded:
         return known
     if any(step.writes and not step.written_bytes for step in cost.most):
@@ -113,7 +125,7 @@ def _most(cost: ReviewCost, made: Manifest) -> str:
         if None in links
         else f"links carry ({' and '.join(numbers.bandwidth(link) for link in sorted(filter(None, links)))})"
     )
-    return f"{known}: the most that {carried}; a drive takes less"
+    return f"{known}, the most that {carried}"
 
 
 def lost(manifest: Manifest, cost: ReviewCost, *, asked_by: str | None = None) -> Iterator[str]:

@@ -48,6 +48,7 @@ class _Totals(Model):
 
 
 _TOTALS = TypeAdapter(_Totals)
+_COUNT = TypeAdapter(int)
 _ESTIMATE = TypeAdapter(Figure)
 _ESTIMATE_OR_NONE: TypeAdapter[Figure | None] = TypeAdapter(Figure | None)
 
@@ -114,6 +115,9 @@ class _Cached:
     def quantile(self, q: float) -> Figure | None:
         question = f"quantile {q!r}"
         return answer(self._answers, question, _ESTIMATE_OR_NONE, lambda: self.figures.quantile(q))
+
+    def silent(self) -> int:
+        return answer(self._answers, "silent", _COUNT, lambda: self.figures.silent)
 
     def iops(self) -> Figure:
         return answer(self._answers, "iops", _ESTIMATE, lambda: self.figures.iops_figure)

@@ -1,15 +1,15 @@
-"""Estimates what a review costs before it begins: how long every step takes, and how much it writes at most.
+"""Estimates what a review costs before it begins: the time and the writes of every step, most likely and at most.
 
 The estimate uses the plan and the facts of the targets. It opens no target and measures nothing.
 
-- Writes: a job's rate or amount bounds them; a job that ends with its target is bounded by the target's size. Without
-  either, the link of its drive bounds them; if the link is unknown, the fastest link of today's drives does. The output
-  then names the link as the bound, since a drive writes far less.
-- Steps that follow from a search or from other steps: their suite bounds them, from the fewest to the most.
+- At most: ``bounds``. A job's rate or amount bounds its writes; a job that ends with its target is bounded by the
+  target's size. Without either, the link of its drive bounds them; if the link is unknown, the fastest link of today's
+  drives does.
+- Most likely: ``likely``, by the rates of the drive (``drive_rates``).
+- Steps that follow from a search or from other steps: their suite bounds them, from the fewest to the most, and says
+  how many are likely.
 - Steps that may run again for longer count with that length.
 - A job without a runtime takes "at least" the time that its amount takes.
-
-Source for the link: PCI Express 5.0, four lanes of 32 GT/s with 128b/130b encoding.
 """
 
 from __future__ import annotations
@@ -22,15 +22,21 @@ from dataclasses import dataclass, replace
 from iogauge import workload
 from iogauge.results.position import name_of
 from iogauge.reviews.ahead import expected_s
-from iogauge.reviews.lengthen import CAP, stretched, why_not_lengthened
+from iogauge.reviews.bounds import amounts, link_Bps, most_written
+from iogauge.reviews.drive_rates import DriveRates, rates_of
+from iogauge.reviews.lengthen import CAP, SPARE, stretched, why_not_lengthened
+from iogauge.reviews.likely import likely, loads
 from iogauge.reviews.ordering import order
-from iogauge.schema import Direction, Job, Manifest, PurgeBy, StepPlan, SuitePlan, TargetFacts
+from iogauge.schema import Direction, Manifest, PurgeBy, StepPlan, SuitePlan, TargetFacts
+from iogauge.stats.histogram import needed
 from iogauge.suites.suite import Ahead, Suite, SuiteRequest
 
-LINK_Bps = 4 * 32e9 * 128 / 130 / 8
-"""The most that a drive with four lanes can take, bytes a second."""
 FILL_Bps = 3e9
 """The assumed rate of a job without a runtime, bytes a second: few drives sustain more during a fill."""
+SLOWER = 3
+"""How many times as long as is likely the last requests of a step take at most."""
+STALL_S = 0.1
+"""How much longer one of them may take: few drives pause longer."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,16 @@ class StepCost:
     expected_s: float
     """Ramp and runtime of its jobs, without the seconds around them. On a drive model, in virtual time."""
     longest_s: float
-    """The same, plus a second run at its greatest length, if it may run again to support a quantile."""
+    """The same, plus the time of the last requests, which end after it, and a second run at its greatest length, if it
+    may run again to support a quantile."""
+    likely_s: float
+    """Between both, or longer than both if a job ends with an amount and the drive is slow."""
     at_least: bool
     """Whether it takes longer: it begins with a purge, or has jobs that end with an amount instead of a time."""
     written_bytes: int
     """At most, ramp included. 0: it writes nothing, or, if not ``bounded``, an unknown amount."""
+    likely_bytes: int
+    """Most likely, ramp included; 0 also if the rates of its target are unknown."""
     bounded: bool
     trims: bool
     """Whether its jobs trim, apart from a purge before it."""
@@ -65,7 +76,10 @@ class Following:
     plan: SuitePlan
     repeat: int
     least: tuple[StepCost, ...]
+    likely: tuple[StepCost, ...]
     most: tuple[StepCost, ...]
+    load: float
+    """The share of their load that the likely steps have in the mean."""
 
     @property
     def expected_s(self) -> float:
@@ -77,6 +91,16 @@ class Following:
         """How long it takes at most."""
         return sum(step.longest_s for step in self.most)
 
+    @property
+    def likely_s(self) -> float:
+        """How long it is likely to take."""
+        return sum(step.likely_s for step in self.likely)
+
+    @property
+    def likely_bytes(self) -> int:
+        """How much it is likely to write."""
+        return round(self.load * sum(step.likely_bytes for step in self.likely))
+
 
 @dataclass(frozen=True)
 class ReviewCost:
@@ -87,6 +111,8 @@ class ReviewCost:
     unknown: tuple[SuitePlan, ...] = ()
     """Plans from which an unknown number of steps follows."""
     purge_by: PurgeBy = "discard"
+    basis: tuple[str, ...] = ()
+    """What the likely writes are estimated by, in a few words for each kind of target."""
 
     @property
     def fewest(self) -> int:
@@ -111,6 +137,20 @@ class ReviewCost:
         return sum(step.longest_s for step in self.most)
 
     @property
+    def _parts(self) -> tuple[StepCost | Following, ...]:
+        return (*self.steps, *self.following)
+
+    @property
+    def likely_s(self) -> float:
+        """How long the review is likely to take."""
+        return sum(part.likely_s for part in self._parts)
+
+    @property
+    def likely_bytes(self) -> int:
+        """How much it is likely to write."""
+        return sum(part.likely_bytes for part in self._parts)
+
+    @property
     def at_least(self) -> bool:
         """Whether some steps take longer than is known."""
         return any(step.at_least for step in self.most)
@@ -132,6 +172,10 @@ class ReviewCost:
     def written_to(self, path: str) -> int:
         """Return the most bytes that are written to a target."""
         return sum(step.written_bytes for step in self.on(path))
+
+    def likely_written_to(self, path: str) -> int:
+        """Return how many bytes are likely to be written to a target."""
+        return sum(part.likely_bytes for part in self._parts if path in part.plan.targets)
 
     def writes_to(self, path: str) -> bool:
         """Return whether any step that runs on a target writes, even an unknown amount."""
@@ -168,24 +212,28 @@ def cost_of_step(
     facts = {target.path: target for target in targets}
     sizes = {path: target.size_bytes for path, target in facts.items()}
     jobs = workload.jobs_of(step).jobs
-    written = [_written(job, sizes) for job in jobs]
+    written = [most_written(job, sizes) for job in jobs]
     untimed = [job for job in jobs if not job.runtime_ns]
-    moved = sum(min(_amounts(job, sizes), default=0) for job in untimed)
+    moved = sum(min(amounts(job, sizes), default=0) for job in untimed)
     takes_s = max(expected_s(step), moved / (FILL_Bps * len(plan.targets)))
     # One job of unknown cost leaves the whole step unknown.
     total = 0 if (0, False) in written else sum(amount for amount, _ in written)
     if not untimed:
         # Jobs that run at once share the links.
         used = {name for job in jobs for name in job.filenames}
-        total = min(total, round(takes_s * sum(_link_Bps(facts.get(path)) for path in used)))
+        total = min(total, round(takes_s * sum(link_Bps(facts.get(path)) for path in used)))
+    usual = likely(jobs, _rates_by_path(plan, facts), sizes)
+    likely_bytes = round(usual.written_bytes)
     return StepCost(
         plan=plan,
         step=step,
         place=place or name_of(step, plan.axis, repeat=True),
         expected_s=takes_s,
-        longest_s=takes_s,
+        longest_s=takes_s + SLOWER * usual.drain_s + STALL_S,
+        likely_s=max(usual.seconds, takes_s) + usual.drain_s,
         at_least=bool(untimed) or step.purge,
         written_bytes=total,
+        likely_bytes=min(likely_bytes, total) if total else likely_bytes,
         bounded=all(limited for _, limited in written),
         trims=any(Direction.TRIM in job.rw.directions for job in jobs),
     )
@@ -207,14 +255,16 @@ def cost_of(manifest: Manifest, suites: Callable[[str], Suite]) -> ReviewCost:
         if ahead is None:
             unknown[plan.key] = plan
             ahead = Ahead()
-        least, most, known = (
+        least, likely_steps, most, known = (
             _costs(manifest, plan, some, (*planned, *ahead.most))
-            for some in (ahead.least, ahead.most, planned)
+            for some in (ahead.least, ahead.likely or ahead.least, ahead.most, planned)
         )
         steps += known
         if most:
-            following.append(Following(plan, repeat, least, most))
-    return ReviewCost(tuple(steps), tuple(following), tuple(unknown.values()), manifest.purge_by)
+            following.append(Following(plan, repeat, least, likely_steps, most, ahead.load))
+    cost = ReviewCost(tuple(steps), tuple(following), tuple(unknown.values()), manifest.purge_by)
+    basis = [rates_of(target).basis for target in targets if cost.likely_written_to(target.path)]
+    return replace(cost, basis=tuple(dict.fromkeys(basis)))
 
 
 def _costs(
@@ -223,20 +273,56 @@ def _costs(
     """Return the costs of ``some`` steps of a plan. ``steps`` are all steps that the plan may have."""
     costs = [cost_of_step(plan, step, targets=manifest.targets) for step in some]
     if manifest.until_supported is not None:
-        costs = [_lengthened(cost, steps, manifest.targets) for cost in costs]
+        q = manifest.until_supported
+        costs = [_lengthened(cost, steps, manifest.targets, q=q) for cost in costs]
     return tuple(costs)
 
 
-def _lengthened(cost: StepCost, steps: Iterable[StepPlan], targets: Iterable[TargetFacts]) -> StepCost:
-    """Add to a step's cost a second run at its greatest length, if it may run again. ``steps`` are its plan's."""
+def _lengthened(
+    cost: StepCost, steps: Iterable[StepPlan], targets: Sequence[TargetFacts], *, q: float
+) -> StepCost:
+    """Add to a step's cost a second run, likely and at its greatest length, if it may run again for the ``q``-quantile.
+
+    ``steps`` are its plan's.
+    """
     if cost.plan.prepares or why_not_lengthened(cost.step, steps):
         return cost
     again = cost_of_step(cost.plan, stretched(cost.step, CAP), targets=targets)
-    return replace(
+    longer = replace(
         cost,
         longest_s=cost.longest_s + again.expected_s,
         written_bytes=cost.written_bytes + again.written_bytes,
     )
+    if not (times := _likely_times(cost, targets, q=q)):
+        return longer
+    again = cost_of_step(cost.plan, stretched(cost.step, times), targets=targets)
+    return replace(
+        longer,
+        likely_s=cost.likely_s + again.likely_s,
+        likely_bytes=cost.likely_bytes + again.likely_bytes,
+    )
+
+
+def _likely_times(cost: StepCost, targets: Iterable[TargetFacts], *, q: float) -> int:
+    """Return how many times as long a step is likely to run again, to support the ``q``-quantile; 0: it is not."""
+    jobs = workload.jobs_of(cost.step).jobs
+    count = sum(
+        load.iops * load.job.runtime_ns / 1e9
+        for load in loads(jobs, _rates_by_path(cost.plan, {target.path: target for target in targets}))
+        if load.job.name == cost.plan.measured_job
+    )
+    return 0 if count >= needed(q) else min(math.ceil(SPARE * needed(q) / max(count, 1)), CAP)
+
+
+def _rates_by_path(plan: SuitePlan, targets: Mapping[str, TargetFacts]) -> Callable[[str], DriveRates | None]:
+    """Return what finds the rates of a path: a layer or a tuned model has those of its plan's first target."""
+    first = targets.get(plan.targets[0])
+
+    def rates(path: str) -> DriveRates | None:
+        target = targets.get(path, first)
+        return None if target is None else rates_of(target)
+
+    return rates
 
 
 def most_places(manifest: Manifest) -> Counter[str]:
@@ -245,44 +331,3 @@ def most_places(manifest: Manifest) -> Counter[str]:
         {(step.series, step.label, step.at) for step in plan.steps if step.judged} for plan in manifest.plans
     ]
     return Counter(series for series, _, _ in max(places, key=len)) or Counter({"": 1})
-
-
-def _written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:
-    """Return the most that a job writes, all clones together, and whether the job itself limits it."""
-    if Direction.WRITE not in job.rw.directions or _only_reads(job):
-        return 0, True
-    seconds = (job.runtime_ns + job.ramp_time_ns) / 1e9
-    limits: list[float] = []
-    if job.rate_Bps.write:
-        limits.append(job.rate_Bps.write * job.numjobs * seconds)
-    if job.rate_iops.write:
-        limits.append(job.rate_iops.write * job.bs.write.maximum_bytes * job.numjobs * seconds)
-    limits += _amounts(job, sizes)
-    # A job with neither time nor amount ends with its target. If the size is unknown, the amount that it writes is too.
-    link = LINK_Bps * seconds * max(len(job.filenames), 1) if seconds else math.inf
-    least = min([*limits, link])
-    return (round(least) if math.isfinite(least) else 0), bool(limits) and least < link
-
-
-def _amounts(job: Job, sizes: Mapping[str, int]) -> Iterator[int]:
-    """Yield the most bytes that a job's clones move together, one value for every amount that can end the job."""
-    if job.number_ios:
-        largest = job.bs.write if job.rw.writes else job.bs.read
-        yield job.number_ios * largest.maximum_bytes * job.numjobs
-    if job.time_based:
-        return
-    amount, times = (job.io_size, 1) if job.io_size else (job.size, job.loops)
-    if amount is not None and amount.size_bytes:
-        yield amount.size_bytes * times * job.numjobs
-    elif sizes.keys() >= {*job.filenames}:
-        targets_bytes = sum(sizes[name] for name in job.filenames)
-        yield (amount.of(targets_bytes) if amount and amount.percent else targets_bytes) * times * job.numjobs
-
-
-def _link_Bps(target: TargetFacts | None) -> float:
-    """Return the bandwidth of a target's link, bytes a second."""
-    return target.link_Bps if target and target.link_Bps else LINK_Bps
-
-
-def _only_reads(job: Job) -> bool:
-    return Direction.READ in job.rw.directions and job.rwmix_read_percent == 100

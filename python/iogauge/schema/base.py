@@ -22,7 +22,9 @@ Encoded = bytes  # A stored histogram. The alias is needed because ``Tally`` has
 class Model(BaseModel):
     """An immutable record that refuses unknown fields, so that a misspelt field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64", defer_build=True
+    )
 
 
 class Direction(StrEnum):

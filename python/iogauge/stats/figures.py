@@ -36,6 +36,10 @@ class Course(Protocol):
         """Its intervals in order, run by run."""
         ...
 
+    def silent(self) -> int:
+        """Return the number of intervals in which the measured job completed nothing."""
+        ...
+
     def iops(self) -> Figure:
         """Return the completions of the measured job per second."""
         ...
@@ -81,6 +85,11 @@ class StepFigures:
     def moments(self) -> tuple[Moment, ...]:
         """The step over time, run by run."""
         return self.course.moments
+
+    @cached_property
+    def silent(self) -> int:
+        """The number of intervals in which the measured job completed nothing."""
+        return self.course.silent()
 
     @property
     def histogram(self) -> Histogram:
@@ -215,6 +224,10 @@ class RunCourse:
     def histograms(self) -> list[Histogram]:
         """The measured job's latencies in each moment."""
         return self._both[1]
+
+    def silent(self) -> int:
+        """Return the number of intervals in which the measured job completed nothing."""
+        return sum(not moment.ios for moment in self.moments)
 
     def iops(self) -> Figure:
         """Return the run's rate, with the interval from its course over time."""

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from iogauge.schema import Interval, Kind
+from iogauge.stats import special
 from iogauge.stats.dependence import long_run
 from iogauge.stats.figure import Figure, Unit, open_figure
 from iogauge.stats.histogram import Histogram
@@ -109,7 +109,7 @@ def rate_with_interval(value: float, per_interval: Sequence[float], *, count: in
     if not long.long_enough:
         return open_figure(value, count=count, unit=unit)
     error = long.error / len(series) / value
-    reach = math.exp(-float(stdtrit(long.degrees, TAIL)) * error)
+    reach = math.exp(-float(special.stdtrit(long.degrees, TAIL)) * error)
     return Figure(
         value,
         value / reach,

@@ -90,6 +90,9 @@ class _PooledCourse:
     def moments(self) -> tuple[Moment, ...]:
         return tuple(moment for run in self.runs for moment in run.moments)
 
+    def silent(self) -> int:
+        return sum(run.silent for run in self.runs)
+
     def iops(self) -> Figure:
         return _rate_of_runs(
             [run.iops for run in self.runs], count=sum(run.ios for run in self.runs), unit="IOPS"

@@ -26,8 +26,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
+from iogauge.stats import special
 from iogauge.stats.dependence import LongRun, block_length, correlation_bound, long_run, stationary_weights
 from iogauge.stats.figure import Figure, open_figure
 from iogauge.stats.histogram import Histogram, needed
@@ -99,7 +99,7 @@ class Sample:
         if count < 2:
             return Figure(value, supported=False, needed=2, count=count)
         error = self.histogram.stddev / math.sqrt(count)
-        half = -float(ndtri(TAIL)) * error
+        half = -float(special.ndtri(TAIL)) * error
         low, high = value - half, value + half
         if self._course is not None and value > 0:
             long = self._course.mean_error()
@@ -107,7 +107,7 @@ class Sample:
                 return open_figure(value, count=count)
             # On a logarithmic scale: a run with few stalls has a low mean and a small variance, so the true mean is
             # more likely to be far above than far below.
-            t = -float(stdtrit(long.degrees, TAIL))
+            t = -float(special.stdtrit(long.degrees, TAIL))
             reach, skew = t * long.error / value, self._course.mean_skewness()
             low = min(low, value * math.exp(-reach), value - long.error * skewed(t, skew))
             high = max(high, value * math.exp(reach), value - long.error * skewed(-t, skew))
@@ -131,9 +131,11 @@ class Sample:
                     float(value), count=count, needed=needed(q), supported=self.histogram.supports(q)
                 )
             effective = _effective_count(count, q, long.error)
-            t = -float(stdtrit(long.degrees, TAIL))
+            t = -float(special.stdtrit(long.degrees, TAIL))
             bottom, top = _clustered_interval(
-                self.histogram, q, effective=_effective_count(count, q, long.error * t / -float(ndtri(TAIL)))
+                self.histogram,
+                q,
+                effective=_effective_count(count, q, long.error * t / -float(special.ndtri(TAIL))),
             )
             first, last = self._course.quantile_bounds(q, value, t=t)
             low = None if low is None or bottom is None else min(low, bottom, first)
@@ -178,7 +180,7 @@ def binomial_rank(level: float, count: int, q: float) -> int:
     >>> binomial_rank(0.025, 1000, 0.5), binomial_rank(0.975, 1000, 0.5)
     (469, 531)
     """
-    return _first(0, count, lambda k: bool(betainc(count - k, k + 1, 1 - q) >= level))
+    return _first(0, count, lambda k: bool(special.betainc(count - k, k + 1, 1 - q) >= level))
 
 
 def _effective_count(count: int, q: float, error: float) -> float:
@@ -198,11 +200,11 @@ def _clustered_interval(
     beyond, within = effective * (1 - q), effective * q
     low = high = None
     if within >= 1:
-        most = float(betaincinv(beyond + 1, within, 1 - TAIL))
+        most = float(special.betaincinv(beyond + 1, within, 1 - TAIL))
         below = math.floor((1 - most) * count)
         low = float(histogram.bounds(below)[0]) if below >= 1 else None
     if beyond >= 1:
-        least = float(betaincinv(beyond, within + 1, TAIL))
+        least = float(special.betaincinv(beyond, within + 1, TAIL))
         high = float(histogram.bounds(math.floor((1 - least) * count) + 1)[1])
     return low, high
 

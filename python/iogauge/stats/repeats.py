@@ -28,8 +28,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
+from iogauge.stats import special
 from iogauge.stats.quantiles import TAIL
 
 
@@ -92,7 +92,7 @@ def repeated(
     if others is not None:
         # The jackknife's pseudo-values spread n - 1 times as much as the leave-one-out figures.
         spread = max(spread, (len(logs) - 1) * float(np.std(_logarithms(others), ddof=1)))
-    reach = math.exp(-float(stdtrit(len(logs) - 1, TAIL)) * spread / math.sqrt(len(logs)))
+    reach = math.exp(-float(special.stdtrit(len(logs) - 1, TAIL)) * spread / math.sqrt(len(logs)))
     return Repeated(value, value / reach, value * reach, len(logs))
 
 

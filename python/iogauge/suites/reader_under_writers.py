@@ -106,7 +106,9 @@ class ReaderUnderWriters(Suite):
         """Estimate two steps at least, and at most one for each number of writers; no writer has a limit."""
         load = StepTemplate.of(plan)
         steps = [_step(load, writers, rate_Bps=0) for writers in range(BEYOND * MOST_STEPS[request.pace] + 1)]
-        return Ahead(tuple(steps[:2]), tuple(steps))
+        # The number of writers is chosen so that these saturate the drive.
+        usual = tuple(steps[: MOST_STEPS[request.pace] + 1])
+        return Ahead(tuple(steps[:2]), tuple(steps), usual, load=OF_ALONE)
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return steps with more writers; none once the drive was saturated in ``MISSED`` steps in a row.

@@ -115,6 +115,10 @@ class Ahead:
     """The steps that follow in any case."""
     most: tuple[StepPlan, ...] = ()
     """All steps that may follow, ``least`` included."""
+    likely: tuple[StepPlan, ...] = ()
+    """The steps that usually follow; none: ``least``."""
+    load: float = 1.0
+    """The share of their load that the likely steps usually have in the mean."""
 
 
 class Suite(ABC):

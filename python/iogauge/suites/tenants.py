@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from iogauge.errors import IogaugeError
@@ -62,6 +63,8 @@ DEPTH = 64
 FIRST = (0, 1, 2, 4, 8)
 BEYOND = (12, 16, 24, 32, 48, 64)
 """Numbers of others to try one after the other if all of ``FIRST`` fit."""
+USUAL_BEYOND = 3
+"""How many more numbers are usually tried, of these or between the first."""
 LIMIT_NS = 10**6
 KEPT = 0.95
 """A tenant that gets less than this share of its requests has fallen behind."""
@@ -164,9 +167,8 @@ class Tenants(Suite):
         load, room = StepTemplate.of(plan), plan.size_bytes or request.target.size_bytes
         tried = [_tried(fitting) for fitting in range(max(BEYOND) + 1)]
         longest = max((one | other for one in tried for other in tried), key=len)
-        return Ahead(
-            _phases(load, FIRST, rate=0, room=room), _phases(load, sorted(longest), rate=0, room=room)
-        )
+        phases = partial(_phases, load, rate=0, room=room)
+        return Ahead(phases(FIRST), phases(sorted(longest)), phases((*FIRST, *BEYOND[:USUAL_BEYOND])))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return steps for the next numbers of others to try; none once each phase's number is found."""

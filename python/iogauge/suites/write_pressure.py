@@ -99,7 +99,9 @@ class WritePressure(Suite):
         load = StepTemplate.of(plan)
         pressed = tuple(_step(load, at, rate="") for at in range(1, QUICK_STEPS + 1))
         alone = _step(load, 0, rate=None)
-        return Ahead((alone, *pressed[:FEWEST_STEPS]), (alone, *pressed))
+        usual = (alone, *pressed[: (FEWEST_STEPS + QUICK_STEPS) // 2])
+        # Their pressures are evenly spaced up to nearly the most.
+        return Ahead((alone, *pressed[:FEWEST_STEPS]), (alone, *pressed), usual, load=0.5)
 
 
 def pressures_MBps(limit_MBps: float) -> list[float]:

@@ -238,6 +238,19 @@ def size(value_bytes: int) -> str:
     return f"{value_bytes} B"
 
 
+def rough_size(value_bytes: float) -> str:
+    """Return an estimated amount of data: two significant digits.
+
+    >>> rough_size(8_445_000_000), rough_size(347e9), rough_size(0)
+    ('8.4 GB', '350 GB', '0 B')
+    """
+    rounded = float(f"{value_bytes:.1e}")
+    for unit, name in _SIZES:
+        if rounded >= unit:
+            return f"{short(rounded / unit)} {name}"
+    return f"{rounded:.0f} B"
+
+
 def block(value_bytes: int) -> str:
     """Return a block size: binary units where they divide it, bytes otherwise.
 

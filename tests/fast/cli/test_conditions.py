@@ -1,8 +1,9 @@
-"""``--fail-if``, ``--checks``, ``--check-results`` of ``review``, ``show`` and ``compare``: exit status and files."""
+"""``--fail-if``, ``--checks``, ``--check-results`` of every command that has them: exit status and files."""
 
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,6 +11,9 @@ import pytest
 
 import iogauge
 from iogauge.cli import main
+from iogauge.cli.terminal import status
+from iogauge.cli.terminal.progress import Progress
+from iogauge.report.run.interval_stats import IntervalStats
 from tests import reviews
 
 
@@ -121,3 +125,115 @@ def test_the_library_returns_a_result_for_each_condition(place: Path) -> None:
     (result,) = iogauge.compare(place / "fast", place / "slow").check("mean worse by > 5%")
     assert result.result == "failed"
     assert len(result.messages) == 2
+
+
+RUN = [
+    "run",
+    "--name=log",
+    "--filename=model:p4800x",
+    "--rw=randread",
+    "--bs=4k",
+    "--runtime=4",
+    "--time_based",
+]
+QUICK = ["quick", "model:p4800x", "--read-only", "--runtime=50ms", "--seed=1"]
+
+
+def outcomes(path: Path) -> dict[str | None, list[str]]:
+    """Return what JUnit's XML says of each check, by its name: empty if it passed."""
+    (suite,) = ElementTree.parse(path).getroot()
+    return {case.get("name"): [problem.tag for problem in case] for case in suite}
+
+
+@pytest.mark.parametrize(
+    ("command", "holds", "passes", "undecided"),
+    [
+        (RUN, "job=log: p50 > 1us", "iops < 1", "p99.99999 > 1us"),
+        (
+            QUICK,
+            "quick[RND4K Q1T1 read].mean > 1us",
+            "read.iops < 1",
+            "quick[RND4K Q1T1 read].p99.99999 > 1us",
+        ),
+    ],
+    ids=["run", "quick"],
+)
+def test_a_run_and_a_minute_take_files_of_checks(
+    command: list[str],
+    holds: str,
+    passes: str,
+    undecided: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    checks, xml, table = tmp_path / "checks.toml", tmp_path / "checks.xml", tmp_path / "checks.md"
+    checks.write_text(f'[[check]]\nname = "fast"\nfail-if = "{holds}"\n[[check]]\nfail-if = "{undecided}"\n')
+    saved = [f"--output={tmp_path / 'saved'}"]
+    files = [f"--checks={checks}", f"--check-results={xml}", f"--check-results={table}"]
+    assert main([*command, *saved, *files, f"--fail-if={passes}"]) == 3
+    assert outcomes(xml) == {passes: [], "fast": ["failure"], undecided: ["error"]}
+    assert "| fast | failed |" in table.read_text()
+    err = capsys.readouterr().err
+    assert f"({holds})" in err
+    assert f"({undecided})" in err
+    assert passes not in err
+
+
+@pytest.mark.parametrize("command", [RUN, QUICK], ids=["run", "quick"])
+@pytest.mark.parametrize(
+    ("text", "results", "exits", "says"),
+    [
+        ("[[check]]\nfail-if = 'p99 > 1'\n", "checks.xml", 2, "lacks its unit"),
+        ("[[check]]\nfail_if = 'p99 > 1ms'\n", "checks.xml", 2, "did you mean fail-if?"),
+        ("[[check]]\nfail-if = 'write.p99 > 1ms'\n", "checks.xml", 1, "no job issues a write"),
+        ("check = 1\n", "checks.xml", 2, "it has no checks"),
+        ("[[check]]\nfail-if = 'p99 > 1ms'\n", "missing/checks.xml", 1, "there is no directory"),
+        ("[[check]]\nfail-if = 'p99 > 1ms'\n", ".", 1, "is a directory"),
+        ("[[check]]\nfail-if = 'p99 > 1ms'\n", "checks.toml", 1, "is an input of this command"),
+        (None, "checks.xml", 1, "No such file"),
+    ],
+)
+def test_wrong_files_of_checks_are_refused_before_anything_runs(
+    command: list[str],
+    text: str | None,
+    results: str,
+    exits: int,
+    says: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    checks = tmp_path / "checks.toml"
+    if text is not None:
+        checks.write_text(text)
+    output = f"--output={tmp_path / 'saved'}"
+    arguments = [f"--checks={checks}", f"--check-results={tmp_path / results}", output]
+    assert main([*command, *arguments]) == exits
+    out, err = capsys.readouterr()
+    assert (out, says in err, "\nhint: " in err) == ("", True, True)
+    assert [path.name for path in tmp_path.iterdir()] == ([] if text is None else ["checks.toml"])
+    assert text is None or checks.read_text() == text
+
+
+def test_an_interrupted_run_passes_no_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    xml = tmp_path / "checks.xml"
+    monkeypatch.setattr(IntervalStats, "add", lambda *_: signal.raise_signal(signal.SIGINT))
+    conditions = ["--fail-if=p50 > 1us", "--fail-if=iops < 1", f"--check-results={xml}"]
+    assert main([*RUN, *conditions]) == status.INTERRUPTED
+    assert outcomes(xml) == {"p50 > 1us": ["failure"], "iops < 1": ["error"]}
+    assert "the run was interrupted (iops < 1)" in xml.read_text().replace("&lt;", "<")
+    assert "randread" in capsys.readouterr().out
+
+
+def test_an_interrupted_minute_writes_no_results_until_it_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xml, saved = tmp_path / "checks.xml", tmp_path / "saved"
+    conditions = ["--fail-if=read.iops < 1", f"--check-results={xml}"]
+    with monkeypatch.context() as interrupting:
+        interrupting.setattr(Progress, "interval", lambda *_: signal.raise_signal(signal.SIGINT))
+        assert main([*QUICK, f"--output={saved}", *conditions]) == status.INTERRUPTED
+    assert not xml.exists()
+    assert main(["review", "--resume", str(saved), *conditions]) == 0
+    assert outcomes(xml) == {"read.iops < 1": []}

@@ -8,7 +8,13 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.suites import SUITES
-from tests.suite_runs import assert_as_announced, assert_whole, cut_down, reviewed, reviewed_whole
+from tests.suite_runs import announced, assert_as_announced, assert_whole, cut_down, reviewed, reviewed_whole
+
+WRITES, TIME = 3.0, 1.25
+"""The factors within which the likely writes and the likely time of a review come true."""
+TIMES = {"find": 2.0, "reader-under-writers": 2.0, "tenants": 2.0, "idle-power": 2.5}
+"""The same for the time of suites whose number of steps follows from results; and of one in which the drive takes as
+long to wake as a shortened step."""
 
 LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
 """Suites of many steps, whose tests are slow."""
@@ -40,10 +46,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.mark.parametrize("suite", ANY)
 @pytest.mark.parametrize("drive", ["p4800x", "960evo-250g"])
-def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = reviewed(suite, [f"model:{drive}", "model:ram@anandtech-linux"], tmp_path / "r", capsys)
+def test_on_a_drive_model(
+    suite: str,
+    drive: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    targets = [f"model:{drive}", "model:ram@anandtech-linux"]
+    before = announced(suite, targets, monkeypatch)
+    plan = reviewed(suite, targets, tmp_path / "r", capsys)
     assert_whole(plan)
     assert_as_announced(tmp_path / "r")
+    before.assert_held(tmp_path / "r", time=TIMES.get(suite, TIME), writes=WRITES)
     assert bool(plan["findings"]) == (suite in WITH_FINDINGS)
 
 

@@ -8,10 +8,14 @@ Options that are not listed below are fio's: --name begins a job, and the option
 needs --destroy, except to a file that iogauge made. --diskspd takes a command line of DiskSpd instead, and prints its
 tables.
 
-Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition holds;
-130 interrupted (143 by SIGTERM), after printing the results so far.
+Conditions (--fail-if, --checks) are checked on every job: 'p99.9 > 1ms', or 'job=log: write.p99 > 5ms' on one.
+
+Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a condition holds; 130
+interrupted (143 by SIGTERM), after printing the results so far.
 
     iogauge run --name=x --filename=test.bin --size=1g --rw=randread --bs=4k --direct=1 --runtime=10 --time_based
+
+    iogauge run jobs.fio --fail-if 'job=log: write.p99 > 5ms' --checks checks.toml --check-results checks.xml
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +32,7 @@ import typer
 
 from iogauge.cli.run import formats as run_formats
 from iogauge.cli.run import progress_options
-from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal import checks, process, status, streams
 from iogauge.cli.terminal.shared_options import Destroy, TraceLatency, Verbose
 from iogauge.errors import IogaugeError
 from iogauge.library.quantities import time_ns
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from iogauge.report.run.fail_if import Condition
     from iogauge.report.run.so_far import SoFar
     from iogauge.schema import Ceiling, RunPlan, RunRecord, TargetFacts
+    from iogauge.store.outputs import Output
 
 CONTEXT: dict[str, Any] = {"ignore_unknown_options": True}
 
@@ -116,12 +121,9 @@ def run(
         ),
     ] = "wait",
     trace_latency: TraceLatency = False,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CONDITION", help="Exit with status 3 if this holds, such as 'p99.9 > 1ms'; repeatable."
-        ),
-    ] = None,
+    fail_if: checks.FailIf = None,
+    check_files: checks.Checks = None,
+    check_results: checks.CheckResults = None,
     give_up: Annotated[
         str,
         typer.Option(
@@ -178,7 +180,8 @@ def run(
     from iogauge import workload
     from iogauge.report.run.fail_if import parse
 
-    conditions = [parse(text) for text in fail_if or ()]
+    names = checks.names(fail_if, check_files)
+    conditions = [parse(text) for text in names]
     _refuse_typing_errors(jobs or (), own=_option_names(context), known=workload.BY_NAME)
     if diskspd is None:
         job_file = workload.from_arguments(jobs or (), only=section or ())
@@ -215,6 +218,9 @@ def run(
     options = RunOptions(
         request=request,
         conditions=conditions,
+        names=names,
+        check_files=check_files or (),
+        check_results=check_results or (),
         formats=formats,
         output=output,
         status_ns=every_ns or None,
@@ -235,6 +241,10 @@ class RunOptions:
 
     request: RunRequest
     conditions: list[Condition]
+    names: Mapping[str, str]
+    """The names of the conditions, by their texts."""
+    check_files: Sequence[Path]
+    check_results: Sequence[Path]
     formats: Formats
     output: Path | None
     status_ns: int | None
@@ -267,12 +277,13 @@ def _measure(options: RunOptions) -> None:
     request, path = options.request, options.output
     claims = request.claims(streams.say)
     output = claims.file(path, existing=Existing.REPLACE) if path else None
+    results = checks.outputs(options.check_results, options.names, lambda: claims, read=options.check_files)
     with (
         measurement.run_logs(request, claims, say=streams.say) as logs,
         Printed(options.formats, output) as printed,
     ):
         record = _measure_logging(options, printed=printed, logs=logs)
-    _conclude(record, options.conditions)
+    _conclude(record, options, results)
 
 
 def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) -> RunRecord:
@@ -333,26 +344,23 @@ def _so_far(
     return SoFar(request.jobs, plan, targets, clock=clock, ceiling=ceiling)
 
 
-def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
-    """Choose the exit status: interrupted, failed, violated, in this order."""
+def _conclude(record: RunRecord, options: RunOptions, results: Sequence[Output]) -> None:
+    """Say which conditions hold, and choose the exit status: interrupted, failed, violated, in this order."""
     from iogauge.library.running import measurement
 
-    violations = [violation for condition in conditions for violation in condition.check(record)]
+    violations = [violation for condition in options.conditions for violation in condition.check(record)]
     for violation in violations:
-        kind = "error" if violation.unknown else "failed"
-        streams.say(f"{kind}: {violation.message}")
-        if violation.hint:
-            streams.say(f"hint: {violation.hint}")
-    if record.result.stopped_by == "interrupt":
+        checks.say(violation)
+    interrupted, failure = record.result.stopped_by == "interrupt", measurement.failure(record)
+    early = "the run was interrupted" if interrupted else failure[0] if failure else ""
+    checks.write(results, options.names, violations, suite=record.jobs.source, early=early)
+    if interrupted:
         streams.say(f"{process.word()}: the results up to then are reported")
         raise typer.Exit(process.status())
-    if failure := measurement.failure(record):
+    if failure:
         reason, past = failure
         raise IogaugeError(reason, hint=f"the results up to then are reported above{past}")
-    if any(not violation.unknown for violation in violations):
-        raise typer.Exit(status.VIOLATED)
-    if violations:
-        raise typer.Exit(status.ERROR)
+    checks.conclude(violations)
 
 
 def _last(context: typer.Context, *names: str) -> str:

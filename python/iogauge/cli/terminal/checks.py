@@ -41,9 +41,16 @@ def names(fail_if: Sequence[str] | None, files: Sequence[Path] | None) -> dict[s
 
 
 def outputs(
-    files: Sequence[Path] | None, conditions: Mapping[str, str], claims: Callable[[], Claims]
+    files: Sequence[Path] | None,
+    conditions: Mapping[str, str],
+    claims: Callable[[], Claims],
+    *,
+    read: Sequence[Path] | None,
 ) -> list[Output]:
-    """Claim the files for results, before anything is measured. Raises UsageError without conditions."""
+    """Claim the files for results, before anything is measured. ``read`` are the files of conditions.
+
+    Raises UsageError without conditions.
+    """
     from iogauge.store.outputs import Existing
 
     if not files:
@@ -51,16 +58,28 @@ def outputs(
     if not conditions:
         raise status.UsageError("--check-results: there are no conditions", hint="add --fail-if or --checks")
     claimed = claims()
+    for file in read or ():
+        claimed.spare(file)
     return [claimed.file(file, existing=Existing.REPLACE) for file in files]
 
 
 def write(
-    files: Sequence[Output], conditions: Mapping[str, str], violations: Sequence[Violation], *, suite: str
+    files: Sequence[Output],
+    conditions: Mapping[str, str],
+    violations: Sequence[Violation],
+    *,
+    suite: str,
+    early: str = "",
 ) -> None:
-    """Write the results of the conditions into each file, in the format of its suffix."""
+    """Write the results of the conditions into each file, in the format of its suffix.
+
+    ``early``: why the measurement ended before its time; then no condition has passed.
+    """
+    if not files:
+        return
     from iogauge.report.conditions.results import junit, markdown, results_of
 
-    results = results_of(conditions, violations)
+    results = results_of(conditions, violations, early=early)
     for file in files:
         text = markdown(results) if file.path.suffix == ".md" else junit(results, suite=suite)
         file.write(text.encode())

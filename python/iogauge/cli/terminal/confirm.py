@@ -1,4 +1,4 @@
-"""Ask on a terminal before a review writes much or purges.
+"""Say what a review takes before it begins, and ask on a terminal before it writes much or purges.
 
 For a block device it asks about any write, for a file about a large amount. Without a terminal it does not ask: no
 device is written without ``--destroy`` anyway.
@@ -22,17 +22,19 @@ MUCH_BYTES = 100 * 10**9
 since the only bound of theirs is that of the link."""
 
 
-def before(manifest: Manifest) -> None:
-    """Ask whether to begin a review that writes much.
+def before(manifest: Manifest, *, ask: bool = True) -> None:
+    """Say what a review takes, and ask whether to begin it if it writes much and ``ask``.
 
     Raises typer.Exit if the answer is no. Nothing was measured then.
     """
+    from iogauge.report.plan_text import sentence
     from iogauge.reviews.estimate import cost_of
     from iogauge.suites import suite_of
 
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return
     cost = cost_of(manifest, suite_of)
+    streams.say(sentence(manifest, cost))
+    if not (ask and sys.stdin.isatty() and sys.stderr.isatty()):
+        return
     costly = [target for target in manifest.targets if _asks(target, cost)]
     if not costly:
         return
@@ -50,12 +52,12 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
     parts = [f"on {path} {lost}" for path in paths if (lost := cost.given_back(path))]
     if written := [path for path in paths if cost.writes_to(path)]:
         most = sum(map(cost.written_to, written))
-        amount = f"up to {numbers.size(most)}" if most else "an unknown amount"
-        unknown = "" if cost.bounded else " (the most that the link carries: some writes have no limit)"
+        likely = numbers.rough_size(sum(map(cost.likely_written_to, written)))
+        amount = f"about {likely}, at most {numbers.size(most)}," if most else "an unknown amount"
         more = ", and more in steps that follow from results" if cost.unknown else ""
-        parts.append(f"this writes {amount}{unknown if most else ''} to {', '.join(written)}{more}")
-    time = numbers.clock_time(cost.expected_s)
-    return f"{'; '.join(parts)}, and takes at least {time}; continue?"
+        parts.append(f"this writes {amount} to {', '.join(written)}{more}")
+    time = numbers.clock_time(cost.likely_s)
+    return f"{'; '.join(parts)}, and takes about {time}; continue?"
 
 
 def _asks(target: TargetFacts, cost: ReviewCost) -> bool:

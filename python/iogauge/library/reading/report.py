@@ -128,13 +128,14 @@ def written(
     from iogauge.results.review import keep_computed
     from iogauge.text.markdown import escaped
 
-    if format == "md":
-        if not verbose:
-            return brief(report, verdict=verdict)
-        return f"**{escaped(verdict)}**\n\n{markdown(report)}" if verdict else markdown(report)
-    page = render.page(report, verdict=verdict, on_progress=parts("drawing", on_progress))
+    if format == "html":
+        text = render.page(report, verdict=verdict, on_progress=parts("drawing", on_progress))
+    elif verbose:
+        text = f"**{escaped(verdict)}**\n\n{markdown(report)}" if verdict else markdown(report)
+    else:
+        text = brief(report, verdict=verdict)
     keep_computed(report.drives)
-    return page
+    return text
 
 
 def verdict_of(names: Sequence[StrPath], *, use: Sequence[StrPath]) -> str:

@@ -37,16 +37,23 @@ class CheckResult:
         return "\n".join((f"{self.result}: {self.name}", *(f"  {message}" for message in self.messages)))
 
 
-def results_of(names: Mapping[str, str], violations: Sequence[Violation]) -> tuple[CheckResult, ...]:
-    """Return the result of each condition. ``names`` are those of the conditions, by their texts."""
+def results_of(
+    names: Mapping[str, str], violations: Sequence[Violation], *, early: str = ""
+) -> tuple[CheckResult, ...]:
+    """Return the result of each condition. ``names`` are those of the conditions, by their texts.
+
+    ``early``: why the measurement ended before its time; then a condition that holds nowhere is undecided.
+    """
     return tuple(
-        _result(name, text, [violation for violation in violations if violation.condition == text])
+        _result(name, text, [violation for violation in violations if violation.condition == text], early)
         for text, name in names.items()
     )
 
 
-def _result(name: str, text: str, violations: Sequence[Violation]) -> CheckResult:
+def _result(name: str, text: str, violations: Sequence[Violation], early: str) -> CheckResult:
     held = [violation for violation in violations if not violation.unknown]
+    if early and not violations:
+        violations = [Violation(text, "", None, None, f"cannot be judged: {early} ({text})", unknown=True)]
     return CheckResult(
         name=name,
         condition=text,

@@ -104,9 +104,8 @@ def _remarks(drive: SuiteResult, position: Position) -> Iterator[str]:
     if position.incomplete:
         yield f"{counted(position.incomplete, 'repeat')} not complete"
     noun = drive.plan.judged
-    silent = sum(1 for moment in figures.moments if not moment.ios)
-    if silent:
-        yield f"{counted(silent, 'interval')} without a {noun}"
+    if figures.silent:
+        yield f"{counted(figures.silent, 'interval')} without a {noun}"
     if figures.errors:
         yield counted(figures.errors, "error")
     if figures.in_flight:

@@ -29,8 +29,8 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import nctdtr, stdtrit
 
+from iogauge.stats import special
 from iogauge.stats.quantiles import LEVEL
 
 ALPHA = 1 - LEVEL
@@ -167,8 +167,8 @@ def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, powe
     size = _size(effect, variation, power)
     blocks = FEWEST_BLOCKS
     while True:
-        critical = -float(stdtrit(blocks - 1, ALPHA / comparisons / 2))
-        if 1 - float(nctdtr(blocks - 1, size * math.sqrt(blocks), critical)) >= power:
+        critical = -float(special.stdtrit(blocks - 1, ALPHA / comparisons / 2))
+        if 1 - float(special.nctdtr(blocks - 1, size * math.sqrt(blocks), critical)) >= power:
             return blocks
         blocks += 1
 
@@ -199,8 +199,8 @@ def blocks_needed_alike(
     size = _size(margin, variation, power)
     blocks = fewest_blocks_alike(claims)
     while True:
-        critical = -float(stdtrit(blocks - 1, ALPHA / claims))
-        missed = float(nctdtr(blocks - 1, size * math.sqrt(3 / math.pi * blocks), critical))
+        critical = -float(special.stdtrit(blocks - 1, ALPHA / claims))
+        missed = float(special.nctdtr(blocks - 1, size * math.sqrt(3 / math.pi * blocks), critical))
         if 2 * steps * missed <= 1 - power:
             return blocks
         blocks += 1
@@ -236,7 +236,9 @@ def interval(differences: NDArray[np.float64]) -> tuple[float | None, float | No
 def _student(differences: NDArray[np.float64]) -> tuple[float, float]:
     """Return the 95 % interval of the mean of two or more differences that are normal."""
     middle, count = float(differences.mean()), len(differences)
-    reach = float(stdtrit(count - 1, 1 - ALPHA / 2)) * float(differences.std(ddof=1)) / math.sqrt(count)
+    reach = (
+        float(special.stdtrit(count - 1, 1 - ALPHA / 2)) * float(differences.std(ddof=1)) / math.sqrt(count)
+    )
     return middle - reach, middle + reach
 
 

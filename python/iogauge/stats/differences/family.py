@@ -32,8 +32,8 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
+from iogauge.stats import special
 from iogauge.stats.differences.comparison import FEWEST_BLOCKS, MARGIN, Comparison, compare, sign_flips
 
 Blocks = Mapping[int, float]
@@ -158,5 +158,5 @@ def _tails(signs: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.
     total = blocks * np.sum(known**2, axis=1)
     share = np.minimum((signs @ known.T) ** 2 / np.where(total > 0, total, 1.0), _CLEAREST)
     t = np.sqrt((blocks - 1) * share / (1 - share))
-    tails: NDArray[np.float64] = 2 * stdtr(blocks - 1, -t)
+    tails: NDArray[np.float64] = 2 * special.stdtr(blocks - 1, -t)
     return tails

@@ -7,7 +7,7 @@ times as long. If that shows nothing either, the search narrows the bracket on b
 are as close as requested, or after ``MOST_TRIALS``.
 
 What else uses a machine can make a load miss the limit, and never makes one meet it. So before the search ends, the
-load that ends the bracket runs again, ``LONGER`` times as long; if it meets the limit then, the search goes on above it.
+load that ends the bracket runs again, ``LONGER`` times as long; if it meets the limit then, the search goes on above.
 
 If a drive is not monotone, the lowest load that misses the limit ends the bracket, whatever higher loads do.
 """

@@ -50,6 +50,8 @@ AXES: dict[Over, Axis] = {
 MOST: dict[Over, int] = {"depth": 256, "jobs": 64}
 """The largest depth and the most jobs that are tried."""
 _VARIED: dict[Over, str] = {"depth": "iodepth", "jobs": "numjobs"}
+USUAL_TRIALS = 14
+"""How many loads a search usually tries; half the most is their usual mean."""
 FIRST = 8
 """The first depth, and the first number of jobs, that is tried."""
 BEYOND = 1.05
@@ -129,7 +131,9 @@ class Find(Suite):
             )
             for number in range(MOST_TRIALS)
         ]
-        return Ahead(tuple(steps[: 1 if plan.search else 0]), tuple(steps))
+        return Ahead(
+            tuple(steps[: 1 if plan.search else 0]), tuple(steps), tuple(steps[:USUAL_TRIALS]), load=0.5
+        )
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the most that keeps the limits, how closely it is known, and all loads that were tried."""

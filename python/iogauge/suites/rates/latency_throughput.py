@@ -64,7 +64,8 @@ class LatencyThroughput(Suite):
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
         """Estimate the steps for a most that stands for none."""
         steps = _steps(plan, request, 1e6)
-        return Ahead(steps, steps)
+        # No share of what the drive serves overloads it, as that rate might.
+        return Ahead(steps, steps, _steps(plan, request, 1))
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return the knee, and what the last share before the end costs."""

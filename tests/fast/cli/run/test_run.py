@@ -223,6 +223,14 @@ def test_a_run_that_failed_keeps_its_results(runner: Runner, capsys) -> None:
     assert "error: reader: read at 0 of /dev/sdx: EIO\nhint: the results up to then are reported above" in err
 
 
+def test_a_run_that_failed_passes_no_check(runner: Runner, tmp_path: Path) -> None:
+    runner.record_fields = {"stopped_by": "error", "error": "reader: read at 0 of /dev/sdx: EIO"}
+    assert run(*JOB, "--fail-if=iops < 1", "--fail-if=p50 > 1us", "--check-results=x.xml") == status.ERROR
+    written = (tmp_path / "x.xml").read_text()
+    assert 'failures="1" errors="1"' in written
+    assert "cannot be judged: reader: read at 0 of /dev/sdx: EIO (iops &lt; 1)" in written
+
+
 def test_the_jobs_can_be_shown_without_running_them(runner: Runner, capsys) -> None:
     assert run(*JOB, "--bs=8k", "--parse-only") == status.OK
     shown = capsys.readouterr().out
