@@ -20,6 +20,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,6 +55,10 @@ def query(
     process.begin()
     if as_csv + as_json + (parquet is not None) > 1:
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
+    if os.path.exists(sql):  # noqa: PTH110 (False also for a name that is too long)
+        raise status.UsageError(
+            f"{sql}: is a path, not SQL", hint="iogauge query SQL REVIEW...: the question comes first"
+        )
     claims = output_claims(reviews, say=streams.say) if parquet is not None else None
     output = claims.file(parquet, existing=Existing.OWN) if claims and parquet is not None else None
     answer = questions.query(sql, reviews)

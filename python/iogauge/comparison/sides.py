@@ -17,7 +17,7 @@ from pathlib import Path
 from iogauge.comparison.machines import MachineComparison, compare_machines
 from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.versus_published import VersusPublished, compare_with_published
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.results.figures import PositionFigure, figures_of
 from iogauge.results.published import named_drives, split_names
 from iogauge.results.reported import summary_rows
@@ -84,7 +84,7 @@ def loaded(
     """
     directories, _ = split_names(names)
     if not directories:
-        raise IogaugeError(
+        raise UsageError(
             "no saved review is named: published figures are compared with a review",
             hint=call("compare", "REVIEW", "published"),
         )
@@ -185,7 +185,7 @@ def _named(sides: Sequence[Side], drives: Sequence[SuiteResult], name: str) -> S
     fitting = exact or part
     if len(fitting) == 1:
         return fitting[0]
-    known = "; ".join(filter(None, (target(side) or side.name for side in sides)))
+    known = ", ".join(dict.fromkeys(filter(None, (target(side) or side.name for side in sides))))
     fits = "names no side" if not fitting else f"fits {len(fitting)} sides"
     raise IogaugeError(
         f"{option('baseline', name)} {fits} of this comparison",

@@ -92,7 +92,7 @@ def test_a_baseline_is_one_side(name: str, why: str, saved: Path, capsys: pytest
     assert main(["compare", f"{saved}/models", "--baseline", name]) == 1
     error, hint = capsys.readouterr().err.splitlines()
     assert f"--baseline {name} {why}" in error
-    assert "model:p4800x; model:p3700" in hint
+    assert "model:p4800x, model:p3700" in hint
 
 
 def test_a_review_is_compared_with_published_figures(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

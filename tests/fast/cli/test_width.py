@@ -72,6 +72,7 @@ WRONG = (
     ("judge", "saved", "--for=wall"),
     ("judge", "saved", "--for=nosuch"),
     ("compare", "two", "--baseline=nosuch"),
+    ("query", "saved", "select 1"),
     ("query", "select p99 from figures", "saved"),
     ("query", "select nosuch from nowhere", "saved"),
     ("show", "saved", "--step=nosuch"),

@@ -16,6 +16,8 @@ import sys
 from iogauge.errors import IogaugeError
 from iogauge.text.grid import WIDTH, labelled
 
+_VALUE = re.compile(r"(?<!\S)(--[\w-]+) (?=[^-\s])")
+"""An option and the space before its value. No line breaks there."""
 _LABEL = re.compile(r" *(error|hint|warning|note|failed|context): ")
 
 
@@ -67,6 +69,7 @@ def say(text: str, *, end: str = "\n") -> None:
 def _wrapped(line: str) -> str:
     if len(line) <= columns() or "iogauge " in line:
         return line
+    line = _VALUE.sub("\\1\u00a0", line)
     label = _LABEL.match(line)
     width = len(label[0]) if label else 0
     return "\n".join(labelled(line[:width].rstrip(), line[width:], indent="", width=width, columns=columns()))
