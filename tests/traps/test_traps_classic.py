@@ -155,7 +155,7 @@ def test_more_is_requested_than_can_be_done() -> None:
         "--norandommap",
     )
     (one,) = warned(run(*options, "--rate_iops=500000000"), Code.RATE_MISSED)
-    assert "of the 500000000 requested I/Os a second" in one.message
+    assert "of the 500,000,000 requested I/Os a second" in one.message
 
 
 def test_the_generators_own_ceiling_is_near() -> None:

@@ -108,13 +108,13 @@ def _writes(steps: Sequence[StepCost], likely_bytes: int) -> tuple[str, str]:
     if not any(step.writes for step in steps):
         return "-", "-"
     most_bytes = sum(step.written_bytes for step in steps)
-    most = numbers.size(most_bytes) if most_bytes else "unknown"
+    most = numbers.most_size(most_bytes) if most_bytes else "unknown"
     return numbers.rough_size(likely_bytes) if likely_bytes else "unknown", most
 
 
 def _most(cost: ReviewCost, made: Manifest) -> str:
     """Return the most that all steps write, as far as it is known."""
-    known = numbers.size(cost.written_bytes)
+    known = numbers.most_size(cost.written_bytes)
     if cost.bounded:
         return known
     if any(step.writes and not step.written_bytes for step in cost.most):

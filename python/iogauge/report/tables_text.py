@@ -22,7 +22,7 @@ LONGEST = 60
 
 
 def aligned_table(table: pa.Table, *, columns: int = sys.maxsize) -> tuple[str, tuple[str, ...]]:
-    """Return a table in aligned columns under their names, ending with a newline, and the names of those left out.
+    r"""Return a table in aligned columns under their names, ending with a newline, and the names of those left out.
 
     The last columns are left out, as many as are needed for ``columns`` characters; the first stays. Control characters
     are escaped.

@@ -207,7 +207,7 @@ def cost_of_step(
     ...                  measured_job="w", load_jobs=None, steps=(step,))
     >>> cost = cost_of_step(plan, step)
     >>> cost.expected_s, cost.written_bytes, cost.bounded
-    (12.0, 98304000, True)
+    (12.0, 98336768, True)
     """
     facts = {target.path: target for target in targets}
     sizes = {path: target.size_bytes for path, target in facts.items()}

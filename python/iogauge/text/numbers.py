@@ -251,6 +251,16 @@ def rough_size(value_bytes: float) -> str:
     return f"{rounded:.0f} B"
 
 
+def most_size(value_bytes: int) -> str:
+    """Return the most that an amount of data can be: two significant digits, rounded up.
+
+    >>> most_size(39_380_000_000), most_size(347 * 10**9), most_size(6 * 10**12), most_size(0)
+    ('40 GB', '350 GB', '6.0 TB', '0 B')
+    """
+    step = 10 ** max(len(str(value_bytes)) - 2, 0)
+    return rough_size(-(-value_bytes // step) * step)
+
+
 def block(value_bytes: int) -> str:
     """Return a block size: binary units where they divide it, bytes otherwise.
 

@@ -309,13 +309,14 @@ def test_a_device_is_asked_about_on_a_terminal(
     else:
         with pytest.raises(typer.Exit):
             confirm.before(manifest("write-pressure"))
-    said, question = heard.getvalue().split("\n")[:2]
+    said = " ".join(heard.getvalue().split())
     assert said.startswith(
         "7 steps; most likely 7 min 00 s and 170 GB written, by usual rates of NVMe flash; at most "
     )
-    assert question.startswith(
-        "this writes about 170 GB, at most 172.0 GB, to /dev/nvme0n1, and takes about 7 min 00 s; continue?"
+    question = (
+        "this writes about 170 GB, at most 180 GB, to /dev/nvme0n1, and takes about 7 min 00 s; continue?"
     )
+    assert question in said
 
 
 def test_nobody_is_asked_about_little_or_nothing_or_in_a_script(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,7 +349,7 @@ def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
     shown = "\n".join(plan_text.lines(made, cost))
     # Usual NVMe flash takes 2 GB/s.
     assert "most likely 50 min 00 s and 6.0 TB written" in shown
-    assert "at most 6.000 TB; fills and purges have no limit of time" in " ".join(shown.split())
+    assert "at most 6.0 TB; fills and purges have no limit of time" in " ".join(shown.split())
     assert "its content is lost" in shown
 
 

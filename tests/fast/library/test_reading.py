@@ -196,7 +196,7 @@ def test_a_notebook_shows_the_answer_first(review: iogauge.Review) -> None:
     assert shown.count("<table>") == len(review.suites)
     assert "<li>" in iogauge.compare(review)._repr_html_()
     plan = iogauge.plan(MODELS[0], suites=["mixed"])
-    assert "of virtual time; writes " in plan._repr_html_()
+    assert "of virtual time and 43 GB written" in plan._repr_html_()
     assert "model:p4800x-375g" in iogauge.models()._repr_html_()
 
 

@@ -53,7 +53,7 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
     if written := [path for path in paths if cost.writes_to(path)]:
         most = sum(map(cost.written_to, written))
         likely = numbers.rough_size(sum(map(cost.likely_written_to, written)))
-        amount = f"about {likely}, at most {numbers.size(most)}," if most else "an unknown amount"
+        amount = f"about {likely}, at most {numbers.most_size(most)}," if most else "an unknown amount"
         more = ", and more in steps that follow from results" if cost.unknown else ""
         parts.append(f"this writes {amount} to {', '.join(written)}{more}")
     time = numbers.clock_time(cost.likely_s)

@@ -61,9 +61,9 @@ def test_its_interval_is_that_of_the_run(capsys) -> None:
         (["--diskspd", LINE, "--section=x"], status.USAGE, "--section=x needs a job file"),
         (["--diskspd", "-b4k 'x"], status.USAGE, "--diskspd: no closing quotation"),
         (["--diskspd", "-D1 t.dat"], status.USAGE, "shorter than 10 ms"),
-        (["--diskspd", ""], status.ERROR, "names no target"),
-        (["--diskspd", "-Sm t.dat"], status.ERROR, "mapped memory"),
-        (["--diskspd", "-o2 -t1 #1"], status.ERROR, "is a Windows name of a drive"),
+        (["--diskspd", ""], status.USAGE, "names no target"),
+        (["--diskspd", "-Sm t.dat"], status.USAGE, "mapped memory"),
+        (["--diskspd", "-o2 -t1 #1"], status.USAGE, "is a Windows name of a drive"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_runs(

@@ -87,7 +87,7 @@ def test_a_section_that_is_passed_over_is_not_read(runner: Runner, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["zz", "global", "reade"])
 def test_a_section_that_is_not_there_names_those_that_are(name: str, job_file: str, capsys) -> None:
-    assert run(job_file, "--section=reader", f"--section={name}") == status.ERROR
+    assert run(job_file, "--section=reader", f"--section={name}") == status.USAGE
     expected = f"error: two.fio: there is no job '{name}'\nhint: its jobs: 'reader', 'writer'\n"
     assert capsys.readouterr().err == expected
 
@@ -200,7 +200,7 @@ def test_options_behind_one_dash_are_refused_by_name(
     runner: Runner,  # noqa: F811
     capsys,
 ) -> None:
-    assert run(*JOB, argument) == status.ERROR
+    assert run(*JOB, argument) == status.USAGE
     assert message in capsys.readouterr().err
 
 
