@@ -62,7 +62,9 @@ def test_shows_every_number_with_its_source(capsys: pytest.CaptureFixture[str]) 
         out.splitlines()[-1]
         == f"digest {catalog.digest(*(file.parameters for file in catalog.pair('p4800x')))}"
     )
-    assert max(map(len, out.splitlines())) <= 80
+    assert (
+        max(len(line) for line in out.splitlines() if not line.startswith("file ")) <= 80
+    )  # a path is as long as it is
 
 
 def test_shows_a_machine_alone_and_behind_a_drive(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,6 +56,24 @@ def test_a_sure_oracle_is_bracketed_as_closely_as_requested(knee: float, precisi
     assert bracket.breaks <= bracket.holds * (1 + precision) + max(bracket.breaks / 100, loads.grain)
 
 
+@given(knee=st.floats(1000, 990_000), disturbed=st.sets(st.integers(0, 12), max_size=3))
+def test_disturbed_trials_do_not_move_the_limit(knee: float, disturbed: set[int]) -> None:
+    """What else uses the machine makes some short trials miss the limit."""
+    loads, tried = rates(), 0
+    judge = exact(knee)
+
+    def oracle(chosen: Next) -> Outcome:
+        nonlocal tried
+        tried += 1
+        return Outcome.MISSED if tried - 1 in disturbed and chosen.effort == 1 else judge(chosen)
+
+    bracket = bracket_of(searched(loads, oracle))
+    assert bracket.holds is not None
+    assert bracket.breaks is not None
+    assert bracket.holds <= knee < bracket.breaks
+    assert bracket.breaks <= bracket.holds * (1 + loads.precision) + max(bracket.breaks / 100, loads.grain)
+
+
 @given(knee=st.integers(1, 256))
 def test_whole_loads_are_found_to_the_number(knee: int) -> None:
     loads = Range(least=1, most=256, first=8, precision=0.001, grain=1)
