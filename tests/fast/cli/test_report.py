@@ -50,7 +50,7 @@ def test_a_page_of_a_comparison_needs_something_to_compare(
     assert "only one side is named" in capsys.readouterr().err
     assert main(["compare", f"{saved}/fast", f"{saved}/flash", "--format=html", "--json"]) == 2
     assert "exclude each other" in capsys.readouterr().err
-    assert main(["report", "published"]) == 1
+    assert main(["report", "published"]) == 2
     assert "no saved review is named" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 

@@ -70,7 +70,7 @@ def test_ctrl_c_in_the_loops_body_stops_the_run_too() -> None:
     progress = iogauge.follow(iogauge.run, ENDLESS, ceiling=False)
     next(progress)
     with pytest.raises(KeyboardInterrupt) as caught:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)  # to this thread, at once
     assert not isinstance(caught.value, iogauge.Interrupted), "it came to the body, as any Ctrl-C"
     with pytest.raises(iogauge.Interrupted):
         _ = progress.result
