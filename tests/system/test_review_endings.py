@@ -96,7 +96,7 @@ def after_two_steps(
         for line in process.stderr:
             lines.append(line)
             # A long step has lines before its end.
-            if "[3/" in line and "done in" in line:
+            if "[3/" in line and "; took " in line:
                 break
         else:
             pytest.fail("".join(lines))
