@@ -114,7 +114,7 @@ def test_ctrl_c_keeps_what_was_complete(tmp_path: Path) -> None:
     assert stdout == ""
     assert process.returncode == 130, stderr
     assert f"hint: iogauge review --resume {runtime}" in stderr
-    assert len(Review.open(tmp_path / runtime).completed()) == 2 + stderr.count(": done in ")
+    assert len(Review.open(tmp_path / runtime).completed()) == 2 + stderr.count("; took ")
     judged(shown(review(tmp_path, "--resume", runtime, "--json")))
 
 
