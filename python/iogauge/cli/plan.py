@@ -2,8 +2,9 @@
 
 Show what a review would do, how long it takes and how much it writes. Nothing is measured.
 
-Without TARGET, list the suites. With TARGET, list every step in the order in which the steps run, each with its time
-and what it writes, most likely and at most. The options are those of 'iogauge review'.
+Without TARGET, list the suites. With TARGET, list the steps in the order in which they run, each with its time and
+what it writes, most likely and at most; of several suites or targets, list each of these, and every step with
+--verbose. The options are those of 'iogauge review'.
 
 What is likely follows from the rates of the drive: of a model its own, of a real drive the usual ones of its class,
 which are right within a factor of a few.
@@ -36,6 +37,7 @@ import typer
 
 from iogauge.cli.terminal import process, status, streams
 from iogauge.cli.terminal.review_options import ReviewOptions, with_review_options
+from iogauge.cli.terminal.shared_options import Verbose
 
 if TYPE_CHECKING:
     from iogauge.library.plan import Plan
@@ -62,6 +64,7 @@ def plan(
     output: Annotated[
         Path | None, typer.Option("--output", metavar="DIRECTORY", help="Where --as writes the files.")
     ] = None,
+    verbose: Verbose = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print the plan, or write it."""
@@ -88,7 +91,9 @@ def plan(
     elif as_json:
         streams.show(json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n")
     else:
-        streams.show(str(made))
+        streams.show(made.to_text(every_step=verbose))
+        if len(made.manifest.plans) > 1 and not verbose:
+            streams.say("-v lists every step")
 
 
 def _write(made: Plan, program: Program, output: Path) -> None:

@@ -185,11 +185,15 @@ class Plan(Tabular):
             raise UsageError("the plan is for no other program", hint="plan with program='fio' or 'diskspd'")
         return export_steps(Path(directory), self.manifest, self.program, suite_of)
 
-    def to_text(self) -> str:
-        """Return the steps as a table, then what they take, write and discard."""
+    def to_text(self, *, every_step: bool = True) -> str:
+        """Return what the steps take, write and discard, then a table of them.
+
+        Without ``every_step``, the table of several suites or targets has a row for each of them.
+        """
         from iogauge.report import plan_text
 
-        return "".join(f"{line}\n" for line in plan_text.lines(self.manifest, self.cost))
+        text_lines = plan_text.lines(self.manifest, self.cost, every_step=every_step)
+        return "".join(f"{line}\n" for line in text_lines)
 
     def __str__(self) -> str:
         return self.to_text()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from iogauge.report import plan_blocks
 from iogauge.reviews.bounds import LINK_Bps
@@ -16,8 +16,11 @@ _ALIKE = 1.1
 """A longest time of up to this many times the likely one is not shown beside it."""
 
 
-def lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
-    """Yield what the steps take, write and discard, then a table of them, and what a comparison needs."""
+def lines(made: Manifest, cost: ReviewCost, *, every_step: bool = True) -> Iterator[str]:
+    """Yield what the steps take, write and discard, then a table of them, and what a comparison needs.
+
+    Without ``every_step``, a review of several suites or targets has a row for each of them instead of each step.
+    """
     yield from labelled("", sentence(made, cost), indent="", width=0)
     for plan in cost.unknown:
         unknown = f"{plan.title} adds steps that follow from its results; their time and writes are unknown"
@@ -25,7 +28,9 @@ def lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     for line in lost(made, cost):
         yield from labelled("", line, indent="", width=0)
     yield ""
-    yield from _table(made, cost)
+    yield from _table(made, cost) if every_step or len(made.plans) == 1 else _summary(made, cost)
+    if made.repeats > 1 or len(made.targets) > 1:
+        yield ""
     if made.repeats > 1:
         yield f"{numbers.counted(made.repeats, 'block')}, each with its steps in another order:"
         yield from plan_blocks.ordered(made)
@@ -52,17 +57,54 @@ def _table(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     """Yield a row for each step; of several plans, below the title of its plan."""
     several = len(made.plans) > 1
     indent = "  " if several else ""
-    titles = [_title(step.plan) for step in cost.steps] + [_title(more.plan) for more in cost.following]
-    rows = [[indent + step.place, _time(step), *_writes([step], step.likely_bytes)] for step in cost.steps]
+    rows = [
+        [
+            indent + step.place,
+            _likely_and_longest(step.likely_s, step.longest_s),
+            *_writes([step], step.likely_bytes),
+        ]
+        for step in cost.steps
+    ]
     rows += [_follows(following, indent) for following in cost.following]
-    head, *shown = aligned([["step", "time", "writes", "at most"], *rows])
+    plans = [step.plan for step in cost.steps] + [more.plan for more in cost.following]
+    titles = [f"{_title(plan)}:" for plan in plans] if several else []
+    yield from _below_titles(titles, aligned([["step", "time", "writes", "at most"], *rows]))
+
+
+def _summary(made: Manifest, cost: ReviewCost) -> Iterator[str]:
+    """Yield a row for each plan, with all of its steps and repeats; of several targets, below the title of its suite."""
+    several = len({plan.targets for plan in made.plans}) > 1
+    rows = []
+    for plan in made.plans:
+        steps = [step for step in cost.steps if step.plan == plan]
+        following = [more for more in cost.following if more.plan == plan]
+        further = [step for more in following for step in more.most]
+        least = len(steps) + sum(len(more.least) for more in following)
+        likely_s = sum(step.likely_s for step in steps) + sum(more.expected_s for more in following)
+        longest_s = sum(step.longest_s for step in steps) + sum(more.longest_s for more in following)
+        likely_bytes = sum(step.likely_bytes for step in steps) + sum(more.likely_bytes for more in following)
+        rows.append(
+            [
+                f"  {', '.join(plan.targets)}" if several else plan.title,
+                counted_steps(least, len(steps) + len(further)).rpartition(" ")[0],
+                _likely_and_longest(likely_s, longest_s),
+                *_writes([*steps, *further], likely_bytes),
+            ]
+        )
+    titles = [f"{plan.title}:" for plan in made.plans] if several else []
+    yield from _below_titles(titles, aligned([["suite", "steps", "time", "writes", "at most"], *rows]))
+
+
+def _below_titles(titles: Sequence[str], table: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a table, with the title of each row before the first row that has it."""
+    head, *rows = table
     yield head
     before = ""
-    for title, line in zip(titles, shown, strict=True):
-        if several and title != before:
-            yield f"{title}:"
+    for title, row in zip(titles or [""] * len(rows), rows, strict=True):
+        if title != before:
+            yield title
         before = title
-        yield line
+        yield row
 
 
 def _title(plan: SuitePlan) -> str:
@@ -86,11 +128,11 @@ def counted_steps(least: int, most: int, noun: str = "step") -> str:
     return numbers.counted(most, noun) if least == most else f"{least:,} to {numbers.counted(most, noun)}"
 
 
-def _time(step: StepCost) -> str:
-    """Return how long a step is likely to take, and its longest time if that is another one."""
-    if step.longest_s > _ALIKE * step.likely_s:
-        return span_text(step.likely_s, step.longest_s)
-    return numbers.clock_time(step.likely_s)
+def _likely_and_longest(likely_s: float, longest_s: float) -> str:
+    """Return how long something is likely to take, and its longest time if that is another one."""
+    if longest_s > _ALIKE * likely_s:
+        return span_text(likely_s, longest_s)
+    return numbers.clock_time(likely_s)
 
 
 def span_text(shortest_s: float, longest_s: float) -> str:

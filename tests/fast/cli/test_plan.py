@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from iogauge.stats.differences.comparison import blocks_needed, blocks_needed_al
 from iogauge.store.review import load_manifest
 from iogauge.suites import DEFAULT, SUITES, SuiteRequest, suite_of
 from iogauge.target import layers
+from iogauge.text import numbers
 from tests import builders
 
 
@@ -149,7 +151,7 @@ def test_every_step_is_listed_and_nothing_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     arguments = ["plan", "drive.bin", "--suite=mixed", "--suite=write-pressure", "--size=1m", "--repeats=2"]
-    assert main(arguments) == 0
+    assert main([*arguments, "-v"]) == 0
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
@@ -176,6 +178,27 @@ def test_every_step_is_listed_and_nothing_made(
     assert list(tmp_path.iterdir()) == []
     assert main([arguments[0], "nowhere/drive.bin", *arguments[2:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["targets"][0]["filesystem"] is None
+
+
+def test_several_suites_have_a_row_each_that_adds_up_their_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    models = ["model:p4800x", "model:p3700-800g"]
+    arguments = ["plan", *models, "--suite=mixed", "--suite=write-pressure", "--repeats=2"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert "-v lists every step" in printed.err
+    lines = printed.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [re.split(" {2,}", line.strip()) for line in lines if line.startswith("  model:")]
+    assert [row[:2] for row in rows] == [[model, steps] for steps in ("22", "15 to 19") for model in models]
+    assert lines.index("Write pressure:") == lines.index("Mixed reads and writes:") + 3
+    assert main([*arguments, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    mixed_s = sum(
+        step["likely_s"]
+        for step in shown["steps"]
+        if (step["suite"], step["targets"]) == ("mixed", models[:1])
+    )
+    assert rows[0][2] == numbers.clock_time(mixed_s)
 
 
 def test_without_a_target_it_lists_the_suites(capsys: pytest.CaptureFixture[str]) -> None:
