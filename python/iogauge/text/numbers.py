@@ -168,11 +168,13 @@ def listed(words: Sequence[str]) -> str:
 
 
 def clock_time(seconds: float) -> str:
-    """Return a waiting time in whole seconds, minutes and hours.
+    """Return a waiting time in whole seconds, minutes and hours; below a second, in tenths.
 
-    >>> clock_time(7.4), clock_time(80), clock_time(3720)
-    ('7 s', '1 min 20 s', '1 h 02 min')
+    >>> clock_time(7.4), clock_time(80), clock_time(3720), clock_time(0.32), clock_time(0.01)
+    ('7 s', '1 min 20 s', '1 h 02 min', '0.3 s', '0 s')
     """
+    if 0.05 <= seconds < 0.95:
+        return f"{seconds:.1f} s"
     total_s = max(round(seconds), 0)
     if total_s < 60:
         return f"{total_s} s"
