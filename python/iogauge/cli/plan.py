@@ -3,8 +3,8 @@
 Show what a review would do, how long it takes and how much it writes. Nothing is measured.
 
 Without TARGET, list the suites. With TARGET, list the steps in the order in which they run, each with its time and
-what it writes, most likely and at most; of several suites or targets, list each of these, and every step with
---verbose. The options are those of 'iogauge review'.
+what it writes, most likely and at most. Several suites or targets have a row each; --verbose lists every step. The
+options are those of 'iogauge review'.
 
 The likely amounts follow from the rates of the drive. A model's rates are measured on the model. A real drive's are
 usual for its class, and right within a factor of a few.
