@@ -5,7 +5,7 @@ etcd, oltp, key-value, vms, analytics, backup, ceph-osd, or a TOML file of your 
 the 95 % interval of a saved figure, never by its value alone. Without --for, print a table with the answers of all
 profiles for which something was measured.
 
-'iogauge review TARGET --for wal' measures what a profile needs. Other targets in the same command, such as
+'iogauge review TARGET --for wal' measures what a profile needs. The other targets of these reviews, such as
 model:p4800x, are references on the same scale; they decide nothing.
 
 The exit status is 0 if all answers are yes, 3 if one is no, and otherwise 1.

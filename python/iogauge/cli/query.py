@@ -75,7 +75,7 @@ def query(
         if left_out:
             names = shortened(", ".join(left_out), streams.columns() - 40)
             count = numbers.counted(len(left_out), "column")
-            streams.say(f"{count} did not fit ({names}): --csv prints all")
+            streams.say(f"{count} did not fit ({names}): --csv has all")
 
 
 def _plain(answer: pa.Table) -> Any:
