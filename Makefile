@@ -22,7 +22,7 @@ SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cr
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         set up, press a 1 GiB file and two drive models with writes, leave demo/report.html (a minute)"
+	@echo "make demo         set up, load a 1 GiB file and two drive models with writes, leave demo/report.html (a minute)"
 	@echo "make test         check, Rust tests, Python tests: minutes, without root"
 	@echo "make test-all     make test, and the tests marked slow"
 	@echo "make setup        .venv with the command .venv/bin/iogauge, from locked versions"
@@ -39,7 +39,7 @@ help:
 	@echo "make image        an OCI image of that package"
 	@echo "make test-wheel   the wheel in a clean environment, without cargo: a demo and the package's tests"
 
-# A wheel in WHEELS whose core is compiled from the same sources saves the build, and cargo.
+# With a wheel in WHEELS whose core was compiled from the same sources, setup compiles nothing and needs no cargo.
 export IOGAUGE_WHEELS ?= $(abspath $(or $(WHEELS),dist))
 
 setup: $(filter .tools/%,$(UV))
@@ -145,13 +145,13 @@ wheels: $(filter .tools/%,$(UV))
 	@packaging/wheels.sh "$(UV)" dist $(MACHINES)
 	@echo "wheels: in dist: $$(cd dist && echo *.whl *.tar.gz)"
 
-# A Debian package is for one release, that is for one Python: make deb PYTHON=3.13
+# A package fits one release of Debian, since it fits one version of Python: make deb PYTHON=3.13
 MACHINE := $(shell uname -m)
 PYTHON := $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
 deb: setup
 	@missing=; for tool in dpkg-buildpackage dh lintian; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
-	[ -z "$$missing" ] || { echo "make deb lacks:$$missing" >&2; \
+	[ -z "$$missing" ] || { echo "deb: missing:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install dpkg-dev debhelper lintian" >&2; exit 1; }
 	@[ -n "$(PYTHON)" ] || { echo "deb: say which Python the release has: make deb PYTHON=3.13" >&2; exit 1; }
 	@packaging/wheels.sh "$(UV)" dist $(MACHINE)

@@ -1,7 +1,7 @@
-"""The build backend: maturin's, except that an editable install takes the core from a wheel that fits the checkout.
+"""Build iogauge with maturin, except that an editable install takes the core from a wheel that fits the checkout.
 
-So ``make setup`` needs neither cargo nor a minute of compiling where ``make wheels`` ran before. It looks for wheels in
-``dist``, or where ``IOGAUGE_WHEELS`` says (``make setup WHEELS=DIRECTORY``).
+So after ``make wheels``, ``make setup`` needs no cargo and saves minutes of compiling. It looks for wheels in ``dist``,
+or where ``IOGAUGE_WHEELS`` says (``make setup WHEELS=DIRECTORY``).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a Debian package of a wheel: packaging/deb.sh UV OUT MACHINE PYTHON
+# Builds a Debian package from a wheel: packaging/deb.sh UV OUT MACHINE PYTHON
 #
 # The wheel for MACHINE (x86_64 or aarch64) is in OUT, and the package goes there. It installs a virtual environment in
 # /usr/lib/iogauge with the locked versions of all that iogauge needs, since Debian has few of them. PYTHON is that of
@@ -29,11 +29,11 @@ mkdir -p "$home/bin" "$site" "$doc" "$completions" "$source/tree/usr/bin"
 "$uv" export --quiet --locked --no-dev --no-emit-project >"$work/requirements.txt"
 "$uv" pip install --quiet --no-deps --python-version "$python" --python-platform "$machine-manylinux_2_28" \
     --target "$site" --requirements "$work/requirements.txt" "$wheel"
-# Traces of this build, scripts of others that name this machine's interpreter, and tests of others.
+# Traces of this build, and of other projects their tests and the scripts that name the interpreter of this machine.
 rm -rf "$site/bin" "$site/.lock" "$site"/*.dist-info/direct_url.json "$site"/*.dist-info/uv_cache.json
 find "$site" \( -name __pycache__ -o -name tests \) -type d -prune -exec rm -rf {} +
 
-# A virtual environment is a link to the interpreter and a file that says where that comes from.
+# A virtual environment needs only a link to the interpreter, and a file that says where that comes from.
 ln -s "/usr/bin/python$python" "$home/bin/python"
 printf 'home = /usr/bin\ninclude-system-site-packages = false\nversion = %s\n' "$python" >"$home/pyvenv.cfg"
 printf '#!/usr/lib/iogauge/bin/python -I\nimport sys\n\nfrom iogauge.cli import main\n\nsys.exit(main())\n' \

@@ -1,5 +1,6 @@
-"""Which wheel has the compiled core of this checkout: ``python packaging/prebuilt.py DIRECTORY`` prints it, if there is
-one there. Without DIRECTORY it prints the fingerprint of the sources.
+"""Find a wheel with the compiled core of this checkout: ``python packaging/prebuilt.py DIRECTORY`` prints its path.
+
+If none fits, the exit status is 1. Without DIRECTORY it prints the fingerprint of the sources.
 
 ``make wheels`` puts the fingerprint of the Rust sources into each wheel. A wheel fits if it has the fingerprint of this
 checkout and this interpreter can install it. Needs nothing but Python's own library, since it runs before anything is
@@ -17,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CORE = "iogauge/_core.abi3.so"
 FINGERPRINT = "iogauge/_core.sources"
-"""Where a wheel has its core and the fingerprint of the sources of it."""
+"""The paths in a wheel of its core, and of the fingerprint of the sources that it was compiled from."""
 
 
 def fingerprint(root: Path = ROOT) -> str:
@@ -34,7 +35,7 @@ def fingerprint(root: Path = ROOT) -> str:
 
 
 def fitting(folder: Path, root: Path = ROOT) -> Path | None:
-    """Return a wheel in ``folder`` whose core is that of the sources below ``root``, for this processor."""
+    """Return a wheel in ``folder`` whose core was compiled for this processor from the sources below ``root``."""
     if not sys.platform.startswith("linux"):
         return None
     wanted = fingerprint(root)

@@ -18,11 +18,11 @@ VIRTUAL_ENV=$work/venv
 PATH=$VIRTUAL_ENV/bin:/usr/bin:/bin:/usr/sbin:/sbin
 export VIRTUAL_ENV PATH
 if command -v cargo >/dev/null; then
-    echo "test-wheel: cargo is in /usr/bin, so nothing shows that the wheel needs none" >&2
+    echo "test-wheel: warning: cargo is in /usr/bin, so this cannot show that the wheel works without it" >&2
 fi
 "$uv" pip install --quiet --requirements "$work/requirements.txt" "$dist"/iogauge-*_"$(uname -m)".whl
 
-# All that the tests read, but no package to import.
+# The tests must import the package from the wheel, so the copy has none.
 git ls-files -z | grep -zv -e '^python/' -e '\.rs$' | xargs -0 cp --parents -t "$work"
 cd "$work"
 iogauge --version

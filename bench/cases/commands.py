@@ -1,7 +1,7 @@
-"""What a user waits for around a measurement: a plan, and saved reviews shown, compared and reported.
+"""Time the commands around a measurement: ``plan``, and ``show``, ``compare`` and ``report`` of saved reviews.
 
-The reviews are two default ones of drive models. Each command is a process, timed twice over: ``first`` with reviews
-whose figures were not computed before, and with the figures that an earlier command left there.
+The reviews are default ones of two drive models. Each command is timed as a process, in two states of the reviews:
+``first``, before any figures were computed, and with the figures that an earlier command saved there.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def reviews(checkout: Path = peers.ROOT) -> Iterator[Path]:
 
 
 def turns(name: str) -> tuple[bool, ...]:
-    """Return whether a command is timed ``first``, in order; a plan reads no review."""
+    """Return the values of ``first`` with which a command is timed, in order; a plan reads no review."""
     return (False,) if name == PLAN else (True, False)
 
 
@@ -95,13 +95,13 @@ def one_run(name: str, folder: Path, *, first: bool, checkout: Path = peers.ROOT
 
 
 def copied(folder: Path, to: Path) -> Path:
-    """Return a copy of the reviews, for a program whose computed figures are its own."""
+    """Return a copy of the reviews, for another version of iogauge, which computes figures of its own."""
     return Path(shutil.copytree(folder, to))
 
 
 def _run(arguments: str, folder: Path, checkout: Path) -> Took:
     command = [str(peers.command_of(checkout)), *arguments.split()]
-    # Modules are read as they are after a first start: compiled.
+    # Users start compiled modules: let Python keep them.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.monotonic()
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""How long all charts of a default review take as files, and how long one chart takes."""
+"""Time the export of all charts of a default review as files, and of one chart."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ table for each suite with the main figure of each step where it differs; --all s
 
 Ratios are B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) differences
 are tested, all of a suite as one family. A second family of tests shows that a figure is alike: within the margin at
-every step of a series. Such a test needs more repeats: at least 7 among 5 claims, at least 9 among 20, and more if runs
-vary. 'iogauge plan' gives the number for the largest suite of a review. A single run has only its own interval, which
-does not show how runs differ.
+every step of a series. Such a test needs more repeats: at least 7 if the family has 5 tests, at least 9 if it has 20,
+and more if runs vary. 'iogauge plan' gives the number for the largest suite of a review. A single run has only its own
+interval, which does not show how runs differ.
 
 Only steps that both sides have are compared. In a series with increasing writes, B's latency is also interpolated
 between two of its steps, and marked.
@@ -22,7 +22,7 @@ between two of its steps, and marked.
 --format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 
 --fail-if 'worse by > 5%' is for regressions: the exit status is 3 if a main figure of B is that much worse than A's,
-and 1 if that cannot be decided. 'mixed[70 %].p99 worse by > 10%' is about one figure.
+and 1 if that cannot be decided. 'mixed[70 %].p99 worse by > 10%' judges one figure.
 
     iogauge compare optane flash
 

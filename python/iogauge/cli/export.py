@@ -2,14 +2,14 @@
 
 Write the figures of saved reviews as CSV or Parquet, and their charts as pictures.
 
---csv writes one file for each suite in the plan, named by its key (mixed.csv; mixed.t2.csv for a second target), with
-a row for each complete step. It also writes intervals.csv, with a row for each interval of time of every step. Names of
-columns end in their unit; the column unit has the unit of position. Latencies are in nanoseconds, each with the bounds
-of its 95 % interval, as mean_low_ns and mean_high_ns. --parquet writes the rows of all suites into one file.
+--csv writes one file for each suite in the plan, named by its key (mixed.csv; mixed.t2.csv for a second target), with a
+row for each complete step. It also writes intervals.csv, with a row for each interval of time of every step. Names of
+columns end in their unit; the column 'unit' has the unit of 'position'. Latencies are in nanoseconds, each with the
+bounds of its 95 % interval, as mean_low_ns and mean_high_ns. --parquet writes the rows of all suites into one file.
 
---pictures writes the charts of the report: each choice of a chart as SVG and PNG, with a caption of drives, kernel,
-date and version, and the chart's data as CSV. --charts chooses some by name, or by a pattern such as 'mixed*'; an
-unknown name lists the names.
+--pictures writes the charts of the report: an SVG and a PNG for each statistic or step that a chart can show, with a
+caption of drives, kernel, date and version, and the chart's data as CSV. --charts chooses some by name, or by a pattern
+such as 'mixed*'; an unknown name lists the names.
 
 The built-in review 'published' has no intervals of time.
 
@@ -65,16 +65,14 @@ def export(
     if csv is None and parquet is None and pictures is None:
         raise status.UsageError(
             "--csv, --parquet or --pictures is missing",
-            hint="--csv DIRECTORY, --parquet FILE, --pictures DIRECTORY, or several",
+            hint="add --csv DIRECTORY, --parquet FILE or --pictures DIRECTORY",
         )
     for name, value in (("--charts", charts), ("--judge-by", judge_by)):
         if value and pictures is None:
-            raise status.UsageError(
-                f"{name} is about pictures", hint="name their directory, by --pictures DIRECTORY"
-            )
+            raise status.UsageError(f"{name} needs --pictures", hint="add --pictures DIRECTORY")
     if csv is not None and pictures is not None and csv.resolve() == pictures.resolve():
         raise status.UsageError(
-            "--csv and --pictures have files of the same names", hint="name two directories"
+            "--csv and --pictures would write files of the same names", hint="name two directories"
         )
     claims = output_claims(reviews, say=streams.say)
     if csv is not None or parquet is not None:

@@ -67,7 +67,9 @@ def find(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="A block device, a file or model:NAME.")],
     limit: Annotated[
         list[str],
-        typer.Option("--limit", metavar="LIMIT", help="Such as 'read.p99 < 1ms'; repeatable."),
+        typer.Option(
+            "--limit", metavar="LIMIT", help="Keep this limit, such as 'read.p99 < 1ms'; repeatable."
+        ),
     ],
     goal: Annotated[
         Quantity, typer.Option("--goal", help="What the answer states: requests or bytes a second.")
@@ -86,7 +88,7 @@ def find(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="NUMBER", help="Jobs.  [default: 4 at a rate, otherwise 1]"),
+        typer.Option("--jobs", metavar="NUMBER", help="How many jobs.  [default: 4 at a rate, otherwise 1]"),
     ] = None,
     depth: Annotated[
         int | None,

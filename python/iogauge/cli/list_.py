@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HEAD = ("review", "begun", "age", "targets", "suites", "pace", "repeats", "steps")
 LEFT_OUT_FIRST = ("repeats", "begun", "pace", "suites", "age", "targets")
-"""The columns that a narrow terminal lacks, the first to go first."""
+"""The columns to leave out on a narrow terminal, in this order."""
 
 
 def list_(
@@ -84,7 +84,7 @@ def _built_in() -> str:
 
 
 def _cells(saved: SavedReview, manifest: Manifest, *, full: bool) -> tuple[str, ...]:
-    """Return the cells of a review. ``full``: all targets and suites by their whole names; several are else counted."""
+    """Return the cells of a review. ``full`` writes every name whole; otherwise several are counted."""
     from iogauge.report.names import short_name
     from iogauge.text import numbers
 

@@ -3,11 +3,11 @@
 Show what a review would do, how long it takes and how much it writes. Nothing is measured.
 
 Without TARGET, list the suites. With TARGET, list the steps in the order in which they run, each with its time and
-what it writes, most likely and at most; of several suites or targets, list each of these, and every step with
---verbose. The options are those of 'iogauge review'.
+what it writes, most likely and at most. Several suites or targets have a row each; --verbose lists every step. The
+options are those of 'iogauge review'.
 
-What is likely follows from the rates of the drive: of a model its own, of a real drive the usual ones of its class,
-which are right within a factor of a few.
+The likely amounts follow from the rates of the drive. A model's rates are measured on the model. A real drive's are
+usual for its class, and right within a factor of a few.
 
 The most that a step can write is its rate times its time, or the target's size. If nothing limits the writes, it is
 what the drive's link can carry, or a link of four lanes if the drive's is unknown. Some steps follow from a search or
@@ -18,7 +18,7 @@ again, and its time is a range.
 runs them all. 'iogauge import' of that directory makes a review of the results, and writes the next steps where they
 depend on results; repeat both until no step is left. A target may be on another machine (a drive that is not here, and
 for DiskSpd C:\\test.dat or #1): then give --size. Steps that the other program cannot run are named and left out, and
-the exit status is 1. Nothing but these files is written.
+the exit status is 1. These files are all that it writes.
 
     iogauge plan /dev/nvme0n1 --suite mixed
 

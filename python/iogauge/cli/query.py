@@ -57,7 +57,7 @@ def query(
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
     if os.path.exists(sql):  # noqa: PTH110 (False also for a name that is too long)
         raise status.UsageError(
-            f"{sql}: is a path, not SQL", hint="iogauge query SQL REVIEW...: the question comes first"
+            f"{sql}: is a path, not SQL", hint="write the SQL first: iogauge query SQL REVIEW..."
         )
     claims = output_claims(reviews, say=streams.say) if parquet is not None else None
     output = claims.file(parquet, existing=Existing.OWN) if claims and parquet is not None else None

@@ -1,11 +1,11 @@
 """``iogauge quick``: one minute on a drive or a file, and one table.
 
 Measure TARGET for a minute, reads first, and print one table of the eight rows that CrystalDiskMark and KDiskMark show:
-1 MiB in order (SEQ1M) and 4 KiB at random (RND4K), with eight, 32 or one in flight (Q), from one thread (T1). TARGET is
-a block device, a file or model:NAME. A file that does not exist is created, 1 GiB of random data.
+1 MiB in order (SEQ1M) and 4 KiB at random (RND4K), with eight, 32 or one request in flight (Q), from one thread (T1).
+TARGET is a block device, a file or model:NAME. A file that does not exist is created, 1 GiB of random data.
 
-What TARGET holds is safe: without --destroy, a drive that holds data and a file of others are only read, and the table
-says what that leaves out.
+Without --destroy, iogauge only reads a drive that holds data or a file that it did not make, and the table says what
+that leaves out.
 
 The rows are saved as a review of the suite 'quick': 'iogauge review --resume DIRECTORY' continues it, and 'iogauge
 compare' sets two of them side by side.

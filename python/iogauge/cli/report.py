@@ -9,8 +9,8 @@ same loads.
 The page needs no network. Its charts can show other statistics, and can be saved from the page. Without --output, the
 page is report.html: in the review's directory for one review, in the current directory for several.
 
---format md prints Markdown for a pull request, at most 8 kB: the answer, the key figures, and folded what else fits;
---verbose prints all of it. The suffix of --output decides the format too: .html or .md.
+--format md prints Markdown for a pull request, at most 8 kB: the answer, the key figures, and as much of the rest as
+fits, folded; --verbose prints all of it. The suffix of --output decides the format too: .html or .md.
 
 'iogauge export --pictures' writes the charts as SVG and PNG, and their data as CSV.
 

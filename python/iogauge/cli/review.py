@@ -9,7 +9,7 @@ says whether the target is good enough for it ('iogauge judge --help' names the 
 file (--suite) or a TOML file with steps (--plan). The review saves the name of a Python file; judging the review runs
 that file again.
 
---pace quick takes seconds a step, and scales some steps to the rate that a short search finds the target to sustain.
+--pace quick takes seconds a step, and scales some steps to the rate that the target sustains in a short search.
 --pace full is each procedure as published. --repeats runs the whole review several times, each time in another order;
 this shows how much a figure differs from run to run.
 
@@ -108,7 +108,7 @@ def review(
 
 
 def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
-    """Return what writes the answer of a ladder, a search or a minute, as their own commands print it; else None."""
+    """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review."""
     from iogauge.library.find.search import SUITE as FIND
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.tunings.ladder import SUITE as LADDER

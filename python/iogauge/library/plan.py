@@ -93,7 +93,7 @@ def plan(
 
 @dataclass(frozen=True, repr=False)
 class Plan(Tabular):
-    """A planned review: its steps, what they take and what they write, most likely and at most.
+    """A planned review: its steps, how long they take and how much they write, most likely and at most.
 
     Iterate over it for its steps. ``str()`` is what ``iogauge plan`` prints.
     """

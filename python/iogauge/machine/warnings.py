@@ -120,7 +120,7 @@ def of_step(
     """Return the warnings of a step: those of its run, and those about the step as planned.
 
     If the step lacks samples although it was lengthened, its own warning replaces the run's about too few samples. If
-    its suite ``overloads`` the target on purpose, a missed rate is a result of it and no warning. ``left`` describes
+    its suite ``overloads`` the target on purpose, a missed rate is expected, and no warning. ``left`` describes
     how the rate left its level; None if it did not.
     """
     warnings = [item for item in run_warnings if not (overloads and item.code == Code.RATE_MISSED)]

@@ -18,16 +18,16 @@ PNG_SCALE = 2.0
 
 
 def chosen_charts(charts: Sequence[Chart], names: Sequence[str]) -> list[Chart]:
-    """Return the charts of these names, which may have the wildcards of a shell; without names, all charts.
+    """Return the charts of these names, which may contain shell wildcards; without names, all charts.
 
-    Raises UsageError if a name fits no chart, with the names that there are.
+    Raises UsageError, with the names of all charts, if a name fits none.
     """
     known = [chart.name for chart in charts]
     for name in names:
         if not any(fnmatchcase(one, name) for one in known):
             close = difflib.get_close_matches(name, known, n=1)
-            meant = f"{option('charts', close[0])}? " if close else ""
-            raise UsageError(f"no chart is named {name}", hint=f"{meant}There are: {', '.join(known)}")
+            meant = f"did you mean {option('charts', close[0])}? " if close else ""
+            raise UsageError(f"no chart is named {name}", hint=f"{meant}charts: {', '.join(known)}")
     return [chart for chart in charts if not names or any(fnmatchcase(chart.name, name) for name in names)]
 
 

@@ -1,4 +1,4 @@
-"""A plan as text: its steps, what they take and write, most likely and at most, and what is lost."""
+"""A plan as text: its steps, their time and writes, most likely and at most, and what is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def lines(made: Manifest, cost: ReviewCost, *, every_step: bool = True) -> Itera
 
 
 def sentence(made: Manifest, cost: ReviewCost) -> str:
-    """Return how many steps there are, and what they take and write, most likely and at most."""
+    """Return the number of steps, their time and how much they write, most likely and at most."""
     steps = counted_steps(cost.fewest, len(cost.most))
     virtual = " of virtual time" if all(target.modelled for target in made.targets) else ""
     likely = f"{steps}; most likely {numbers.clock_time(cost.likely_s)}{virtual}"
@@ -72,7 +72,7 @@ def _table(made: Manifest, cost: ReviewCost) -> Iterator[str]:
 
 
 def _summary(made: Manifest, cost: ReviewCost) -> Iterator[str]:
-    """Yield a row for each plan, with all of its steps and repeats; of several targets, below the title of its suite."""
+    """Yield a row for each plan, with all its steps and repeats; with several targets, below the title of its suite."""
     several = len({plan.targets for plan in made.plans}) > 1
     rows = []
     for plan in made.plans:
@@ -129,7 +129,7 @@ def counted_steps(least: int, most: int, noun: str = "step") -> str:
 
 
 def _likely_and_longest(likely_s: float, longest_s: float) -> str:
-    """Return how long something is likely to take, and its longest time if that is another one."""
+    """Return how long something is likely to take, and its longest time if that is much longer."""
     if longest_s > _ALIKE * likely_s:
         return span_text(likely_s, longest_s)
     return numbers.clock_time(likely_s)
@@ -146,7 +146,7 @@ def span_text(shortest_s: float, longest_s: float) -> str:
 
 
 def _writes(steps: Sequence[StepCost], likely_bytes: int) -> tuple[str, str]:
-    """Return what steps write, most likely and at most; dashes if they write nothing."""
+    """Return how much steps write, most likely and at most; dashes if they write nothing."""
     if not any(step.writes for step in steps):
         return "-", "-"
     most_bytes = sum(step.written_bytes for step in steps)

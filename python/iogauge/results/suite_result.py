@@ -159,7 +159,7 @@ class SuiteResult(Tabular, Collection[Position]):
 
     @property
     def is_table(self) -> bool:
-        """Whether the steps are rows of a table: of a published one, or your own under names that share a place."""
+        """Whether the steps are rows of a table: a published one, or your own steps that share a place."""
         places = {position.at for position in self.planned}
         shared = len(places) < len(self.planned) and len(self.by_series()) <= 1
         return self.plan.axis == TABLE_ROWS or shared

@@ -13,7 +13,7 @@ from iogauge.schema import Direction, Job, TargetFacts
 LINK_Bps = 4 * 32e9 * 128 / 130 / 8
 """The most that a drive with four lanes can take, bytes a second."""
 _DEVIATIONS = 5
-"""Once in some million steps, a Poisson process issues more than this many standard deviations beyond its mean."""
+"""A Poisson process exceeds its mean by more than this many standard deviations once in some million steps."""
 
 
 def amounts(job: Job, sizes: Mapping[str, int]) -> Iterator[int]:
@@ -53,9 +53,9 @@ def most_written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:
 
 
 def _paced(job: Job, requests: float) -> float:
-    """Return the most requests that all clones of a job issue, at a rate of ``requests`` in the time of each.
+    """Return the most requests that all clones of a job issue, if the rate of each allows ``requests``.
 
-    The first of a clone is due at once. Of a Poisson process, ``_DEVIATIONS`` count.
+    One more for each clone, since its first is due at once. Of a Poisson process, ``_DEVIATIONS`` more.
     """
     chance = _DEVIATIONS * math.sqrt(requests) if job.rate_process == "poisson" else 0
     return job.numjobs * (requests + 1 + chance)

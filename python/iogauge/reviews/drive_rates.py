@@ -1,7 +1,7 @@
-"""What a target is likely to do where nothing limits its load: a few rates, from which ``likely`` estimates a step.
+"""The rates that a target likely reaches if nothing limits its load; ``likely`` estimates a step from them.
 
-A drive model says itself: a simulation of a tenth of a second measures it. Of a real target only its media and its link
-are known before it is measured, so the rates are those of usual drives of its class, right within a factor of a few.
+Those of a drive model are measured on the model (``model_rates``). Of a real target only its media and its link are
+known before it is measured, so its rates are usual ones of its class, right within a factor of a few.
 
 Source of the classes: data sheets of drives in use (PM9A3, P4800X, 870 EVO, Exos X16), sustained rates rather than
 those of an empty drive.
@@ -21,18 +21,18 @@ BLOCK_BYTES = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class DriveRates:
-    """What a drive does with 4 KiB requests one at a time and many at once, and with large requests in order."""
+    """The rates of a drive with 4 KiB requests one at a time and many at once, and with large requests in order."""
 
     latency_ns: Mapping[Direction, float]
-    """Of one 4 KiB request at a time, apart from the time that it occupies the drive."""
+    """The latency of one 4 KiB request at a time, without the time for which it occupies the drive."""
     iops: Mapping[Direction, float]
     """4 KiB at random, many at once."""
     bandwidth_Bps: Mapping[Direction, float]
     """Large requests in order, many at once."""
     sync_ns: float
-    """Of an fsync after each write."""
+    """The latency that an fsync adds after each write."""
     basis: str
-    """Where the rates are from, in a few words."""
+    """Where the rates come from, in a few words."""
 
     def service_ns(self, direction: Direction, size_bytes: float, *, random: bool) -> float:
         """Return how long a request occupies the drive, which bounds the rate of many at once."""
@@ -78,7 +78,7 @@ _SATA_Bps = 600_000_000
 
 
 def rates_of(target: TargetFacts) -> DriveRates:
-    """Return what a target is likely to do: a model by its own rates, a real one by its class and its link.
+    """Return the rates of a target: measured on a model; of a real one, those of its class, limited by its link.
 
     >>> rates_of(TargetFacts(path="/dev/sda", kind="block", size_bytes=1, rotational=True, model="ST16000NM")).basis
     'usual rates of disks'

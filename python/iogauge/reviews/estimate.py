@@ -1,4 +1,4 @@
-"""Estimates what a review costs before it begins: the time and the writes of every step, most likely and at most.
+"""Estimate, before a review begins, the time and the writes of every step, most likely and at most.
 
 The estimate uses the plan and the facts of the targets. It opens no target and measures nothing.
 
@@ -34,9 +34,9 @@ from iogauge.suites.suite import Ahead, Suite, SuiteRequest
 FILL_Bps = 3e9
 """The assumed rate of a job without a runtime, bytes a second: few drives sustain more during a fill."""
 SLOWER = 3
-"""How many times as long as is likely the last requests of a step take at most."""
+"""The last requests of a step take at most this many times as long as is likely."""
 STALL_S = 0.1
-"""How much longer one of them may take: few drives pause longer."""
+"""The last requests may take this much longer, in seconds: few drives pause longer."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class StepCost:
     expected_s: float
     """Ramp and runtime of its jobs, without the seconds around them. On a drive model, in virtual time."""
     longest_s: float
-    """The same, plus the time of the last requests, which end after it, and a second run at its greatest length, if it
-    may run again to support a quantile."""
+    """The same, plus the most that its last requests take, which end after its jobs' time. If the step may run again to
+    support a quantile, plus a second run at its greatest length."""
     likely_s: float
-    """Between both, or longer than both if a job ends with an amount and the drive is slow."""
+    """Its most likely time: between both, or longer than both if a job ends with an amount and the drive is slow."""
     at_least: bool
     """Whether it takes longer: it begins with a purge, or has jobs that end with an amount instead of a time."""
     written_bytes: int
@@ -79,7 +79,7 @@ class Following:
     likely: tuple[StepCost, ...]
     most: tuple[StepCost, ...]
     load: float
-    """The share of their load that the likely steps have in the mean."""
+    """The mean load of the likely steps, as a share of the load with which they are estimated."""
 
     @property
     def expected_s(self) -> float:
@@ -112,7 +112,7 @@ class ReviewCost:
     """Plans from which an unknown number of steps follows."""
     purge_by: PurgeBy = "discard"
     basis: tuple[str, ...] = ()
-    """What the likely writes are estimated by, in a few words for each kind of target."""
+    """Which rates the likely writes are estimated from, in a few words for each kind of target."""
 
     @property
     def fewest(self) -> int:
@@ -281,7 +281,7 @@ def _costs(
 def _lengthened(
     cost: StepCost, steps: Iterable[StepPlan], targets: Sequence[TargetFacts], *, q: float
 ) -> StepCost:
-    """Add to a step's cost a second run, likely and at its greatest length, if it may run again for the ``q``-quantile.
+    """Add a second run to a step's cost, of likely and of greatest length, if the ``q``-quantile may need one.
 
     ``steps`` are its plan's.
     """
@@ -304,7 +304,7 @@ def _lengthened(
 
 
 def _likely_times(cost: StepCost, targets: Iterable[TargetFacts], *, q: float) -> int:
-    """Return how many times as long a step is likely to run again, to support the ``q``-quantile; 0: it is not."""
+    """Return how many times as long the second run is that a step likely needs for the ``q``-quantile; 0: none."""
     jobs = workload.jobs_of(cost.step).jobs
     count = sum(
         load.iops * load.job.runtime_ns / 1e9
@@ -315,7 +315,7 @@ def _likely_times(cost: StepCost, targets: Iterable[TargetFacts], *, q: float) -
 
 
 def _rates_by_path(plan: SuitePlan, targets: Mapping[str, TargetFacts]) -> Callable[[str], DriveRates | None]:
-    """Return what finds the rates of a path: a layer or a tuned model has those of its plan's first target."""
+    """Return a function from a path to its drive's rates; a layer or a tuned model has those of the first target."""
     first = targets.get(plan.targets[0])
 
     def rates(path: str) -> DriveRates | None:

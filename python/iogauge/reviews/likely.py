@@ -1,8 +1,8 @@
-"""Estimates how long a step is likely to take, and how much it is likely to write.
+"""Estimate how long a step is likely to take, and how much it is likely to write.
 
-Jobs that run at once share their drive. A job alone is bounded by its own rate and by its requests in flight, as each
-takes its latency and its time on the drive. If all jobs together need more than the drive's time, each gets the same
-share of what it would reach alone.
+Jobs that run at once share their drive. A job that runs alone reaches its own rate, or what its requests in flight
+allow: each takes its latency and its time on the drive. If all jobs together need more than the drive's time, each gets
+the same share of what it would reach alone.
 
 Source: the asymptotic bounds of closed queueing networks (Denning and Buzen, 1978).
 """
@@ -27,7 +27,7 @@ class Load:
 
     job: Job
     iops: float
-    """Requests a second, syncs apart."""
+    """Requests a second, without syncs."""
     service_ns: float
     """How long a request occupies its drive."""
 
@@ -53,9 +53,9 @@ class Likely:
     """What the jobs of a step are likely to do; 0 where the rates of their drives are unknown."""
 
     seconds: float
-    """Without the last requests."""
+    """How long they take, without the last requests."""
     drain_s: float
-    """How long it waits for the last requests, which are in flight when the time of their stage is over."""
+    """How long the requests take that are still in flight when the time of a stage is over."""
     written_bytes: float
 
 
@@ -83,7 +83,7 @@ def likely(jobs: Sequence[Job], rates_of: RatesOf, sizes: Mapping[str, int]) -> 
 
 
 def loads(jobs: Iterable[Job], rates_of: RatesOf) -> Iterator[Load]:
-    """Yield what jobs that run at once are likely to do."""
+    """Yield the likely load of each of the jobs, which run at once."""
     alone = [_alone(job, rates_of) for job in jobs]
     wanted: defaultdict[str, float] = defaultdict(float)
     for load in alone:
@@ -145,13 +145,13 @@ def _service_ns(job: Job, way: Direction, drive: DriveRates) -> float:
 
 
 def _sync_ns(job: Job, drive: DriveRates) -> float:
-    """Return what syncs add to each write, in the mean."""
+    """Return the mean time that syncs add to each write."""
     every = (job.fsync, job.fdatasync, int(job.sync is not SyncMode.NONE))
     return sum(drive.sync_ns / writes for writes in every if writes)
 
 
 def _as_moved(way: Direction) -> Direction:
-    """Return the direction by whose rates a request is estimated: a trim is taken for a write."""
+    """Return the direction whose rates estimate a request: those of writes for a trim."""
     return Direction.READ if way is Direction.READ else Direction.WRITE
 
 

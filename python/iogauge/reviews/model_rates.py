@@ -1,6 +1,6 @@
-"""The rates of a drive model, from a short simulation: some thousand requests of each kind, one kind after the other.
+"""The rates of a drive model, from a short simulation: up to 2000 requests of each kind, one kind after the other.
 
-It takes a tenth of a second of CPU time; of flash half a second, most of it for the state in which its runs begin.
+It takes a tenth of a second of CPU time; for flash half a second, most of it to prepare the state in which runs begin.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GLOBAL = {
     "norandommap": 1,
     "group_reporting": 1,
     "stonewall": 1,
-    "runtime": "1s",  # which ends the kinds that a disk serves slowly
+    "runtime": "1s",  # a disk needs longer for some kinds
 }
 
 

@@ -30,7 +30,7 @@ class Axis(Model):
 
 
 TABLE_ROWS = Axis(name="row of the table", unit="row")
-"""The axis of a suite whose steps are the rows of a published table: their order says nothing."""
+"""The axis of a suite whose steps are the rows of a published table: their order has no meaning."""
 
 
 class Rung(Model):
@@ -154,7 +154,7 @@ class SuitePlan(Model):
     undisturbed: bool = False
     """Whether nothing but its own requests may reach its targets while it runs, not even a question for temperature."""
     overloads: bool = False
-    """Whether some of its loads are more than a target serves, on purpose: that one misses its rate is no warning."""
+    """Whether some of its loads are more than a target serves, on purpose: their missed rates are no warnings."""
     meter: str | None = None
     """The shell command that prints watts; None: none was given."""
     goal: Goal | None = None

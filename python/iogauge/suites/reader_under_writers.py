@@ -103,10 +103,10 @@ class ReaderUnderWriters(Suite):
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
-        """Estimate two steps at least, and at most one for each number of writers; no writer has a limit."""
+        """Estimate two steps at least, and at most one for each number of writers, whose rates have no limit."""
         load = StepTemplate.of(plan)
         steps = [_step(load, writers, rate_Bps=0) for writers in range(BEYOND * MOST_STEPS[request.pace] + 1)]
-        # The number of writers is chosen so that these saturate the drive.
+        # The number of writers and their rate are chosen so that this many steps saturate the drive.
         usual = tuple(steps[: MOST_STEPS[request.pace] + 1])
         return Ahead(tuple(steps[:2]), tuple(steps), usual, load=OF_ALONE)
 

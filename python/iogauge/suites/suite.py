@@ -116,9 +116,9 @@ class Ahead:
     most: tuple[StepPlan, ...] = ()
     """All steps that may follow, ``least`` included."""
     likely: tuple[StepPlan, ...] = ()
-    """The steps that usually follow; none: ``least``."""
+    """The steps that usually follow; if empty, ``least``."""
     load: float = 1.0
-    """The share of their load that the likely steps usually have in the mean."""
+    """The usual mean load of the ``likely`` steps, as a share of the load that they have here."""
 
 
 class Suite(ABC):

@@ -64,7 +64,7 @@ FIRST = (0, 1, 2, 4, 8)
 BEYOND = (12, 16, 24, 32, 48, 64)
 """Numbers of others to try one after the other if all of ``FIRST`` fit."""
 USUAL_BEYOND = 3
-"""How many more numbers are usually tried, of these or between the first."""
+"""How many more numbers are usually tried: of ``BEYOND``, or between two of ``FIRST``."""
 LIMIT_NS = 10**6
 KEPT = 0.95
 """A tenant that gets less than this share of its requests has fallen behind."""

@@ -100,7 +100,7 @@ class WritePressure(Suite):
         pressed = tuple(_step(load, at, rate="") for at in range(1, QUICK_STEPS + 1))
         alone = _step(load, 0, rate=None)
         usual = (alone, *pressed[: (FEWEST_STEPS + QUICK_STEPS) // 2])
-        # Their pressures are evenly spaced up to nearly the most.
+        # Write rates are evenly spaced up to nearly what the target takes: their mean is half of it.
         return Ahead((alone, *pressed[:FEWEST_STEPS]), (alone, *pressed), usual, load=0.5)
 
 

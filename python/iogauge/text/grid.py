@@ -88,7 +88,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def last_words(text: str, columns: int) -> str:
-    """Return the end of a text that is too long, behind ``...``; it begins with a word, or within a very long one.
+    """Return a text; if it is too long, its last whole words after ``...``, or the end of a last word that is too long.
 
     >>> last_words("Mixed of t.bin, 70 %", 20), last_words("Mixed of t.bin, 70 %", 16), last_words("/long/path", 7)
     ('Mixed of t.bin, 70 %', '...t.bin, 70 %', '...path')

@@ -184,7 +184,7 @@ def clock_time(seconds: float) -> str:
 
 
 def rate(value: float) -> str:
-    """Return a number of requests a second: whole, or with three significant digits below 100. Only zero is 0.
+    """Return a number of requests a second: whole, or with three significant digits below 100. Only zero becomes 0.
 
     >>> rate(585_798.4), rate(12.345), rate(0.25), rate(0)
     ('585,798', '12.3', '0.25', '0')
@@ -254,7 +254,7 @@ def rough_size(value_bytes: float) -> str:
 
 
 def most_size(value_bytes: int) -> str:
-    """Return the most that an amount of data can be: two significant digits, rounded up.
+    """Return an upper bound of an amount of data: two significant digits, rounded up.
 
     >>> most_size(39_380_000_000), most_size(347 * 10**9), most_size(6 * 10**12), most_size(0)
     ('40 GB', '350 GB', '6.0 TB', '0 B')

@@ -41,7 +41,9 @@ def test_a_name_that_no_chart_has_lists_the_names(
     assert main(["export", saved, f"--pictures={tmp_path}/charts", "--charts=write-presure"]) == 2
     message = capsys.readouterr().err
     assert "no chart is named write-presure" in message
-    assert "--charts write-pressure? There are: write-pressure, write-pressure-requested, " in message
+    assert (
+        "did you mean --charts write-pressure? charts: write-pressure, write-pressure-requested, " in message
+    )
     assert not (tmp_path / "charts").exists()
 
 

@@ -161,7 +161,7 @@ def test_export_says_what_to_write(saved: Path, capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert main(["export", f"{saved}/flash"]) == 2
     assert capsys.readouterr().err.startswith(
-        "error: --csv, --parquet or --pictures is missing\nhint: --csv DIRECTORY"
+        "error: --csv, --parquet or --pictures is missing\nhint: add --csv DIRECTORY"
     )
 
 

@@ -163,7 +163,7 @@ def test_charts_are_written_by_name(review: iogauge.Review, tmp_path: Path) -> N
     assert f"drawing: {drawn} of {drawn}" in news
     with pytest.raises(iogauge.UsageError, match="no chart is named mixd") as caught:
         iogauge.write_charts(review, tmp_path / "none", charts=["mixd"])
-    assert str(caught.value.hint).startswith("charts=['mixed']? There are: overview, mixed, ")
+    assert str(caught.value.hint).startswith("did you mean charts=['mixed']? charts: overview, mixed, ")
     assert not (tmp_path / "none").exists()
 
 

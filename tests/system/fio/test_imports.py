@@ -54,8 +54,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fio_rank(q: float, count: int) -> int:
     """Return the rank of the sample that fio takes for a quantile.
 
-    fio compares counts with a percentage that is a floating-point number, a little above 99.9 for 99.9: of 1,000 samples
-    it takes the last one, not the one before. Source: fio stat.c, calc_clat_percentiles.
+    fio compares counts with a percentage in floating point, a little above 99.9 for 99.9: of 1,000 samples it takes the
+    last one, not the one before. Source: fio stat.c, calc_clat_percentiles.
     """
     return math.ceil(Fraction(round(100 * q, 6)) / 100 * count)
 

@@ -1,4 +1,4 @@
-"""The options for conditions on what was measured, and what follows from them: messages, files, and the exit status."""
+"""The options for conditions on what was measured, and their results: messages, files, and the exit status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CheckResults = Annotated[
     typer.Option(
         "--check-results",
         metavar="FILE",
-        help="Write the results of the conditions: JUnit's XML, or a Markdown table into a file .md; repeatable.",
+        help="Write the results of the conditions as JUnit's XML, or as Markdown if FILE ends in .md; repeatable.",
     ),
 ]
 
@@ -47,9 +47,9 @@ def outputs(
     *,
     read: Sequence[Path] | None,
 ) -> list[Output]:
-    """Claim the files for results, before anything is measured. ``read`` are the files of conditions.
+    """Claim the files for results, before anything is measured. Raises UsageError without conditions.
 
-    Raises UsageError without conditions.
+    ``read`` are the files of conditions, which no output may replace.
     """
     from iogauge.store.outputs import Existing
 
@@ -73,7 +73,7 @@ def write(
 ) -> None:
     """Write the results of the conditions into each file, in the format of its suffix.
 
-    ``early``: why the measurement ended before its time; then no condition has passed.
+    ``early`` says why the measurement ended early; no condition passes then. Empty: it did not.
     """
     if not files:
         return

@@ -1,9 +1,9 @@
 """The progress of a run or a review, on stderr: a live display on a terminal, plain lines otherwise.
 
 A thread draws the display once a second, not when data arrives, so that its cost does not depend on the speed of the
-drive. Every finished step leaves a line with its judged rows, on a terminal above the display and as wide as that is.
-Plain lines also come at most every five seconds during a step. A single step has a line at its beginning instead: its
-result follows. Only the last interval of each row is kept.
+drive. Every finished step leaves a line with its judged rows; on a terminal it stands above the display and fits its
+width. Plain lines also come at most every five seconds during a step. A single step has a line at its beginning
+instead, because its result follows. Only the last interval of each row is kept.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Progress(AbstractContextManager["Progress"]):
         return f"{place}{last_words(label, self._columns() - len(place) - len(ended))}{ended}"
 
     def _columns(self) -> int:
-        """Return the width of the terminal now; a plain line may be as long as it is."""
+        """Return the width of the terminal now; plain lines have no limit."""
         return self._live.console.width if self._live else sys.maxsize
 
     def _line(self, line: str) -> None:
@@ -246,7 +246,7 @@ class Progress(AbstractContextManager["Progress"]):
         return sum(self._passed_ns.values()) / 1e9
 
     def _state(self) -> dict[str, str]:
-        """Return how far the step is: texts, by the names that ``bar_line`` knows."""
+        """Return how far the step is: texts, by the keys that ``bar_line`` takes."""
         parts = {"passed": f"{numbers.clock_time(self._clock() - self._step_began)} in"}
         if self._virtual and self._passed_ns:
             of = f" of {numbers.clock_time(self._expected_s)}" if self._expected_s else ""

@@ -1,4 +1,4 @@
-"""Lines of progress that fit the terminal: parts are left out in a stated order, and no figure is cut."""
+"""Make lines of progress that fit the terminal: they leave out parts in a stated order, and cut no figure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from iogauge.text.grid import last_words
 
 LEFT_OUT_FIRST = ("MB/s", "mean", "p99")
-"""What a narrow terminal lacks of the figures, the first to go first. The rate stays."""
+"""The parts of the figures to leave out on a narrow terminal, in this order. The rate stays."""
 _LABEL = 16
 """A label keeps at least this many characters as long as there is a latency to leave out."""
 _BAR = 24
@@ -17,10 +17,10 @@ Figures = Callable[[Collection[str]], Sequence[str]]
 
 
 def fitted(place: str, label: str, figures: Figures, *, took: str = "", columns: int) -> str:
-    """Return what a step or a row measured on one line of at most ``columns``.
+    """Return one line, of at most ``columns``, with what a step or a row measured.
 
-    As long as the line is too wide, it loses, in this order: how long the step took, MB/s, the mean, the first words
-    of the label, p99, rows at the end.
+    As long as the line is too wide, it leaves out, in this order: how long the step took, MB/s, the mean, the first
+    words of the label, p99, rows at the end.
 
     >>> def figures(without):
     ...     return [" ".join(word for word in ("5 IOPS", "mean", "p99") if word not in without)]
@@ -58,8 +58,8 @@ def _counted(rows: Sequence[str], number: int) -> str:
 def bar_line(share: float, state: Mapping[str, str], *, columns: int) -> str:
     """Return a bar and the state beside it: texts by name.
 
-    As long as the line is too wide, it loses, in this order: the simulated time, the temperature, the bar, the time
-    that has passed.
+    As long as the line is too wide, it leaves out, in this order: the simulated time, the temperature, the bar, the
+    time that has passed.
 
     >>> state = {"passed": "5 s in", "simulated": "9 s simulated", "left": "5 s left"}
     >>> for columns in (60, 50, 20, 12):

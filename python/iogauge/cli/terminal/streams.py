@@ -48,9 +48,9 @@ def columns() -> int:
 
 
 def table_columns() -> int:
-    """Return the width that a table of records must fit, at least 80; without a terminal every column is printed.
+    """Return the width that a table of records must fit, at least 80; without a terminal it has no limit.
 
-    $COLUMNS is a terminal's width wherever it is set, as for other programs.
+    $COLUMNS limits it without a terminal too, as in other programs.
     """
     return columns() if sys.stdout.isatty() or "COLUMNS" in os.environ else sys.maxsize
 

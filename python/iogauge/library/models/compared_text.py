@@ -48,11 +48,11 @@ def _begun(state: str) -> str:
 
 
 LEFT_OUT_FIRST = ("host", "", "modelled")
-"""The columns that a narrow terminal lacks, the first to go first."""
+"""The columns to leave out on a narrow terminal, in this order."""
 
 
 def text(verdicts: Sequence[Verdict], *, state: str, columns: int | None = None) -> str:
-    """Return a table for each drive, the summary, and why figures miss their limits; None: as wide as they are."""
+    """Return a table for each drive, the summary, and why figures miss their limits, in at most ``columns``."""
     from iogauge.text.grid import heading, labelled, narrowed
 
     parts = []

@@ -117,7 +117,7 @@ def _panel(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> Sp
         "subtitle": capitalised(f"{common}…: {rows[0]['figure']}" if common else str(rows[0]["figure"])),
         "fontSize": 12,
         "subtitleFontSize": 11,
-        # Half of the uppermost label of an axis is between lines and their title; bars have none.
+        # Lines need more room for their title: half of the uppermost label of their axis is above them.
         "offset": 12 if bars else 6,
         "subtitlePadding": 2,
         "limit": _WIDTH + _SIDE,
@@ -183,7 +183,7 @@ def _lines(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> li
 
 
 def _bars(labels: Sequence[str], common: int) -> list[Spec]:
-    """Return bars, each row's name above its own: beside them, the names would take the width of the bars."""
+    """Return bars, each with its name above it; beside the bars, the names would leave them no width."""
     legend = drive_legend(labels)
     none = {"title": None, "labels": False, "ticks": False, "domain": False}
     side = {**none, "minExtent": _SIDE, "maxExtent": _SIDE}
@@ -196,7 +196,7 @@ def _bars(labels: Sequence[str], common: int) -> list[Spec]:
         "labelSeparation": 6,
     }
     order = {"field": "value", "op": "max", "order": "descending"}
-    # The upper half of a row is its name's.
+    # The upper half of a row holds its name.
     above = [" " * number for number in range(1, len(labels) + 1)]
     slots = {"domain": [*above, *labels]}
     base = vega.unit(

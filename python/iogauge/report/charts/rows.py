@@ -33,14 +33,14 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 
 _LINE = 26
-"""The most characters of a line of a row's name: the bars need room on a phone too."""
+"""The most characters on a line of a row's name, so that bars have room on a phone too."""
 _LINE_HEIGHT = 13
 _SIDE = 160
 """The width of the names in pixels."""
 _ROW, _BAR = 34, 17
 """The least height of a row, and that of a bar, in pixels."""
 _ROOM = 1.18
-"""The axis is this much longer than the longest bar, whose figure stands at its end."""
+"""The axis is this many times as long as the longest bar, since the figure of a bar stands behind it."""
 
 
 def rows_chart(drives: Sequence[SuiteResult]) -> Chart:
@@ -71,7 +71,7 @@ def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
 
 
 def _names(rows: Sequence[Row], labels: Sequence[str], *, field: str, order: str) -> tuple[Spec, int]:
-    """Return the encoding of the rows' names in an order of a column, and the height of a panel of them."""
+    """Return the encoding of the rows' names, sorted by a column, and the height of their panel."""
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
     # A name is put into this expression as a JSON string, never as code.
     lines = f"({json.dumps({name: _lines(name) for name in names})})[datum.%s]"

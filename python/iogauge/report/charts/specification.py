@@ -21,9 +21,9 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 DATASET = "rows"
 """The name of the table in every specification."""
 TITLE_LINE, SUBTITLE_LINE = 76, 112
-"""The most characters of a line that a picture has room for, in the size of a title and of a subtitle."""
+"""The most characters of a title and of a subtitle that fit on a line of a picture."""
 LOG_SCALE: Spec = {"type": "log", "nice": False, "clamp": True}
-"""A logarithmic scale. It has no place for 0, such as the lower end of an interval, which is drawn where it ends."""
+"""A logarithmic scale. It cannot show 0, so an interval that begins at 0 is drawn to the end of the axis."""
 ONLY = "only"
 """The key of the only choice of a chart without a control."""
 

@@ -42,7 +42,7 @@ def results_of(
 ) -> tuple[CheckResult, ...]:
     """Return the result of each condition. ``names`` are those of the conditions, by their texts.
 
-    ``early``: why the measurement ended before its time; then a condition that holds nowhere is undecided.
+    ``early`` says why the measurement ended early: a condition that holds nowhere is undecided then. Empty: it did not.
     """
     return tuple(
         _result(name, text, [violation for violation in violations if violation.condition == text], early)

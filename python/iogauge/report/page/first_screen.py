@@ -111,7 +111,7 @@ def ranked(report: Report) -> tuple[Finding, ...]:
 
 
 def _between(pair: Pair, sentence: Sentence, report: Report) -> str:
-    """Return which drives a sentence compares; nothing if it names them, or if no others are compared."""
+    """Return which drives a sentence compares; empty if it names them, or if the report compares only two drives."""
     is_named = len(report.pairs) == 1 or pair.after in sentence.text
     return "" if is_named else f"{pair.after} against {pair.before}"
 

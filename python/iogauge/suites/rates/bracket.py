@@ -6,8 +6,8 @@ large steps, and then halves the bracket. A load that shows nothing lies close t
 times as long. If that shows nothing either, the search narrows the bracket on both sides of it. It ends when neighbours
 are as close as requested, or after ``MOST_TRIALS``.
 
-What else uses a machine can make a load miss the limit, and never makes one meet it. So before the search ends, the
-load that ends the bracket runs again, ``LONGER`` times as long; if it meets the limit then, the search goes on above.
+A disturbance can make a load miss the limit, but cannot make one meet it. So before the search ends, the load that ends
+the bracket runs again, ``LONGER`` times as long. If it meets the limit then, the search goes on above.
 
 If a drive is not monotone, the lowest load that misses the limit ends the bracket, whatever higher loads do.
 """

@@ -51,7 +51,7 @@ MOST: dict[Over, int] = {"depth": 256, "jobs": 64}
 """The largest depth and the most jobs that are tried."""
 _VARIED: dict[Over, str] = {"depth": "iodepth", "jobs": "numjobs"}
 USUAL_TRIALS = 14
-"""How many loads a search usually tries; half the most is their usual mean."""
+"""How many loads a search usually tries. On average they are half the greatest."""
 FIRST = 8
 """The first depth, and the first number of jobs, that is tried."""
 BEYOND = 1.05

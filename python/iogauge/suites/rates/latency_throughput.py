@@ -62,9 +62,9 @@ class LatencyThroughput(Suite):
         return plan.model_copy(update={"steps": _steps(plan, request, most), "notes": (*plan.notes, note)})
 
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
-        """Estimate the steps for a most that stands for none."""
+        """Estimate the steps from a rate that is assumed, since the search has not measured one yet."""
         steps = _steps(plan, request, 1e6)
-        # No share of what the drive serves overloads it, as that rate might.
+        # The assumed rate may overload a drive, a share of its own rate never does: likely steps have the least rate.
         return Ahead(steps, steps, _steps(plan, request, 1))
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:

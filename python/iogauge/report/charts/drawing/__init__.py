@@ -30,7 +30,7 @@ VEGA_LITE = "6.4"
 
 _PROGRAM = Path(__file__).with_name("process.py")
 _MOST_PROCESSES = 8
-"""A child process takes 200 MB while it draws."""
+"""The most child processes, since each takes 200 MB while it draws."""
 
 Item = TypeVar("Item")
 Drawn = TypeVar("Drawn")
@@ -46,7 +46,7 @@ def in_parallel(draw: Callable[[Item], Drawn], items: Iterable[Item]) -> Iterato
 def svg(spec: dict[str, Any], *, keep: bool = True) -> str:
     """Return the picture of a complete Vega-Lite specification as SVG. Raises IogaugeError if it cannot be drawn.
 
-    ``keep`` caches it: the pictures of a page are drawn again whenever somebody makes the page again.
+    ``keep`` caches the picture, for pages: whoever makes a page again needs the same pictures.
     """
     if keep:
         return _cached("vegalite_to_svg", spec)
@@ -121,7 +121,7 @@ class _Drawer:
     def call(
         self, function: str, arguments: tuple[object, ...], options: dict[str, object]
     ) -> tuple[Any, str | None]:
-        """Call a function of vl-convert and return its result, or ``None`` and why it failed.
+        """Call a function of vl-convert; return its result and ``None``, or ``None`` and why it failed.
 
         Raises OSError or EOFError if the process has ended.
         """

@@ -1,1 +1,1 @@
-"""Charts of one drive, all of whose steps follow one another on one clock."""
+"""Draw one drive over time: all of its steps, one after the other, on one clock."""

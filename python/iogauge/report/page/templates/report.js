@@ -53,7 +53,7 @@
 
   const sideOf = (panel) => panel.layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
 
-  // Small charts stand in columns. Their axes keep their widths, less on a phone; the rest is theirs.
+  // Small charts stand in columns. Their axes have fixed widths, smaller ones on a phone; the charts take the rest.
   function sideBySide(fitted, width) {
     const narrow = width < NARROW;
     fitted.columns = narrow ? 2 : fitted.columns;
