@@ -80,7 +80,7 @@ def _summary(made: Manifest, cost: ReviewCost) -> Iterator[str]:
         following = [more for more in cost.following if more.plan == plan]
         further = [step for more in following for step in more.most]
         least = len(steps) + sum(len(more.least) for more in following)
-        likely_s = sum(step.likely_s for step in steps) + sum(more.expected_s for more in following)
+        likely_s = sum(step.likely_s for step in steps) + sum(more.likely_s for more in following)
         longest_s = sum(step.longest_s for step in steps) + sum(more.longest_s for more in following)
         likely_bytes = sum(step.likely_bytes for step in steps) + sum(more.likely_bytes for more in following)
         rows.append(
