@@ -12,13 +12,18 @@ export UV_SYSTEM_CERTS ?= true
 endif
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
-# One process for each CPU. Quick tests of a file stay in one process while all are busy; slow ones go to whichever is
-# free, but those that share what takes long to make (xdist_group) stay together.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
+# Tests often wait: for a run, a disk, a process or a drive. On two CPUs three processes keep them busy. Quick tests of
+# a file stay in one process while all are busy; slow ones go to whichever is free, but those that share what takes long
+# to make (xdist_group) stay together.
+PROCESSES := $(shell n=$$(nproc); echo $$((n + n / 2 > 8 ? 8 : n + n / 2)))
+PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES)
+# Where tests are marked slow: what is not collected costs no time.
+SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published tests/traps)
 
 SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-all test-timed test-system vm-image test-vm test-wheel fuzz demo docs man bench wheels deb image clean
+.PHONY: help setup check test test-slow test-all test-timed test-system test-devices test-alone vm-image test-vm \
+	test-vm-guests test-wheel fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
 help:
@@ -67,8 +72,11 @@ test: check
 	@cargo test --quiet --locked $(CARGO_TEST)
 	@$(PYTEST) --dist worksteal -m "not slow"
 
+test-slow: setup
+	@$(PYTEST) --dist loadgroup -m slow $(SLOW)
+
 test-all: test
-	@$(PYTEST) --dist loadgroup -m slow
+	@$(MAKE) --no-print-directory test-slow
 
 TIMES := 20
 TIMED := ^(import|from) (signal|subprocess|threading|time)\b|import execute|"run",|tests.served
@@ -79,13 +87,18 @@ test-timed: setup
 	$(PYTEST) --dist worksteal -m "not slow" -k "not on_a_drive_model and not every_drive" \
 	$$(grep -lrE --include='test_*.py' '$(TIMED)' tests/fast tests/traps) || exit 1; done
 
-test-system: setup
+test-system: test-devices
+	@$(MAKE) --no-print-directory test-alone
+
+test-devices: setup
 	@[ "$$(id -u)" = 0 ] || { echo "make test-system needs root: it makes loop, zram and device-mapper devices" >&2; exit 1; }
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
 	@$(PYTEST) --dist loadfile -m "not alone" tests/system
-	@$(BIN)/python -m pytest -m alone tests/system
+
+test-alone: setup
+	@$(BIN)/python -m pytest -m alone $$(grep -l 'mark\.alone' tests/system/test_*.py)
 
 VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4
 
@@ -97,13 +110,14 @@ vm-image: setup
 	echo "hint: on Debian, apt-get install qemu-system-x86 mmdebstrap e2fsprogs" >&2; exit 1; }
 	@sh tests/vm/image.sh "$(UV)" .vm
 
-# A guest often waits, for its drives or for time to pass: on two CPUs three keep them busy.
-VM_GUESTS := $(shell n=$$(nproc); echo $$((n + n / 2 > 8 ? 8 : n + n / 2)))
 # The longest file is first, so that no process is left with it at the end. One file: make test-vm VM=tests/vm/test_tune.py
 VM := tests/vm/test_review.py tests/vm
 
 test-vm: vm-image
-	@$(PYTEST) --numprocesses $(VM_GUESTS) --dist loadfile --no-loadscope-reorder $(VM)
+	@$(MAKE) --no-print-directory test-vm-guests
+
+test-vm-guests:
+	@$(PYTEST) --dist loadfile --no-loadscope-reorder $(VM)
 
 # Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
 fuzz: setup

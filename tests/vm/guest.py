@@ -24,8 +24,9 @@ OUT = Path(__file__).parents[2] / ".vm"
 """The directory of the image, which ``make test-vm`` builds."""
 PYTHON = "/usr/lib/iogauge/bin/python"
 """The interpreter of iogauge's package in the guest."""
-BOOT_S = 120
-COMMAND_S = 300
+BOOT_S = 300
+COMMAND_S = 600
+"""How long a guest may take that shares its CPUs with other tests."""
 
 
 @dataclass(frozen=True)

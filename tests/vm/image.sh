@@ -34,7 +34,8 @@ cp "$work"/root/boot/vmlinuz-* "$out/vmlinuz"
 rm -rf "$work"/root/boot/*
 
 "$here/../../packaging/wheels.sh" "$uv" "$out/dist" x86_64
-"$here/../../packaging/deb.sh" "$uv" "$out/dist" x86_64 "$python"
+# A package that is installed at once is not compressed.
+DEB_COMPRESSION=-Znone "$here/../../packaging/deb.sh" "$uv" "$out/dist" x86_64 "$python"
 # Installed by dpkg as a user installs it; its script compiles the modules, which the guest would do twenty times slower.
 cp "$out"/dist/iogauge_*_amd64.deb "$work/root/tmp/iogauge.deb"
 chroot "$work/root" dpkg --install /tmp/iogauge.deb >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log" >&2; exit 1; }

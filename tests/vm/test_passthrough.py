@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.vm.guest import PYTHON, Drive, Guest
+from tests.vm.guest import PYTHON, Guest
 from tests.vm.test_nvme import drive
 
 ONCE = "--ioengine=io_uring_cmd --no-ceiling --output-format=json"
@@ -32,19 +29,6 @@ for place in range(0, length, 512):
 
 PARTITION = r"\0\0\0\0\203\0\0\0\0\010\0\0\0\020\0\0" + r"\0" * 48 + r"\125\252"
 """A partition table for printf, from byte 446: one partition of Linux, 4096 sectors from sector 2048."""
-
-
-@pytest.fixture(scope="module")
-def special(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
-    """Return a guest with polled queues, and with a drive E1 whose second megabyte cannot be read."""
-    folder = tmp_path_factory.mktemp("special")
-    config = folder / "errors"
-    config.write_text('[inject-error]\nevent = "read_aio"\nerrno = "5"\nsector = "2048"\nonce = "off"\n')
-    failing = Drive("E1", file=f"driver=blkdebug,config={config},image.driver=file,image.filename=FILE")
-    with Guest(
-        folder, [Drive("P1", file="driver=file,discard=unmap"), failing], kernel_options="nvme.poll_queues=1"
-    ) as guest:
-        yield guest
 
 
 def commands(guest: Guest, serial: str) -> str:
@@ -173,18 +157,6 @@ def test_fio_reads_by_commands_what_iogauge_wrote(guest: Guest) -> None:
     assert guest.run(f"{zeros} --size=3m").status != 0
 
 
-def test_trims_deallocate(special: Guest) -> None:
-    block, path = drive(special, "P1"), commands(special, "P1")
-    special.sh(f"dd if=/dev/urandom of={block} bs=1M seek=16 count=4 oflag=direct status=none")
-    zeros = f"dd if={block} bs=1M count=1 iflag=direct status=none | tr -d '\\0' | wc -c"
-    out = special.iogauge(
-        f"run --name=x --filename={path} --rw=randtrim --bs=64k --iodepth=4 --offset=17m --size=2m {ONCE} --destroy P1"
-    ).ok()
-    assert job_of(out)["trim"]["io_bytes"] == 2 * _MIB
-    left = [int(special.sh(zeros.replace("count", f"skip={skip} count"))) > 0 for skip in (16, 17, 18, 19)]
-    assert left == [True, False, False, True]
-
-
 def test_a_mounted_namespace_is_refused(guest: Guest) -> None:
     block, path = drive(guest, "B2"), commands(guest, "B2")
     write = f"--filename={path} --rw=randwrite"
@@ -231,7 +203,7 @@ def test_a_namespace_that_another_program_writes_is_refused(guest: Guest, which:
             assert "open for writing in sleep" in error
     finally:
         guest.sh("kill $(cat /run/holder); rm /run/holder")
-    holding.get(timeout=60)
+    holding.get(timeout=300)
 
 
 def test_a_running_job_holds_the_namespace(guest: Guest) -> None:
@@ -247,7 +219,7 @@ def test_a_running_job_holds_the_namespace(guest: Guest) -> None:
     ):
         assert "cannot be opened exclusively" in error
     guest.sh("kill -INT $(cat /run/writer)")
-    assert job_of(running.get(timeout=120).out)["write"]["total_ios"] > 0
+    assert job_of(running.get(timeout=300).out)["write"]["total_ios"] > 0
 
 
 def test_what_commands_cannot_do(guest: Guest) -> None:
@@ -276,60 +248,3 @@ def test_what_commands_cannot_do(guest: Guest) -> None:
             f"dd if=/dev/zero of={block} bs=512 count=1 conv=fsync status=none; blockdev --rereadpt {block}"
         )
         guest.sh("modprobe -r null_blk")
-
-
-def test_an_error_of_the_drive_is_counted_where_it_is(special: Guest) -> None:
-    ran = special.iogauge(
-        f"run --name=x --filename={commands(special, 'E1')} --rw=read --size=4m --bs=4k --ioengine=io_uring_cmd "
-        "--iodepth=4 --no-ceiling --request-log=/tmp/requests.parquet"
-    )
-    assert ran.status == 1
-    # As by the block device: the drive reports a media error, which Linux gives to programs as ENODATA.
-    assert "1 requests failed (1 ENODATA)" in ran.err
-    failed = special.sh(
-        f"{PYTHON} -",
-        input="import duckdb\n"
-        "log = duckdb.read_parquet('/tmp/requests.parquet').filter('result < 0')\n"
-        "print(log.select('offset_bytes, length_bytes, result').fetchall())",
-    )
-    assert failed.strip() == f"[({_MIB}, 4096, {-errno.ENODATA})]"
-
-
-def test_polled_queues_poll(special: Guest) -> None:
-    path = commands(special, "P1")
-    interrupts = "awk '/nvme[0-9]+q/ { for (i = 2; i <= 3; i++) n += $i } END { print n }' /proc/interrupts"
-    counts = []
-    for hipri in ("", "--hipri"):
-        before = int(special.sh(interrupts))
-        ran = special.iogauge(
-            f"run --name=x --filename={path} --rw=randread --bs=4k --iodepth=4 --number_ios=2000 {ONCE} {hipri}"
-        )
-        assert job_of(ran.ok())["read"]["total_ios"] == 2000
-        assert "poll" not in ran.err
-        counts.append(int(special.sh(interrupts)) - before)
-    assert counts[1] < counts[0] / 2
-
-
-def test_syncs_and_trims_complete_while_the_ring_polls(special: Guest) -> None:
-    ran = special.iogauge(
-        f"run --name=x --filename={commands(special, 'P1')} --rw=trimwrite --bs=4k --iodepth=4 --number_ios=256 "
-        f"--fsync=16 --hipri {ONCE} --destroy P1"
-    )
-    job = job_of(ran.ok())
-    assert job["write"]["total_ios"] == job["trim"]["total_ios"] == 256
-    assert job["sync"]["total_ios"] == 15
-
-
-def test_a_drive_that_vanishes_ends_the_run(tmp_path: Path) -> None:
-    with Guest(tmp_path, [Drive("V1")]) as guest:
-        path, block = commands(guest, "V1"), drive(guest, "V1")
-        running = guest.start(
-            f"iogauge run --name=x --filename={path} --rw=randread --bs=4k --ioengine=io_uring_cmd --iodepth=4 "
-            "--runtime=600 --time_based --no-ceiling"
-        )
-        guest.sh("until grep -qs iogauge-0 /proc/[0-9]*/task/*/comm; do sleep 0.2; done")
-        guest.sh(f"echo 1 > /sys/block/{Path(block).name}/device/device/remove")
-        ended = running.get(timeout=120)
-        assert ended.status == 1
-        assert "error: " in ended.err
-        assert "Traceback" not in ended.err

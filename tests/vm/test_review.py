@@ -8,14 +8,17 @@ import json
 import tarfile
 from pathlib import Path
 
+import pytest
+
 import iogauge
 from iogauge.suites import DEFAULT
 from tests.vm.guest import Guest
 from tests.vm.test_nvme import drive
 
-REVIEW_S = 1200
+REVIEW_S = 1500
 
 
+@pytest.mark.timeout(1800)
 def test_the_default_review_completes_and_is_judged(guest: Guest, tmp_path: Path) -> None:
     path = drive(guest, "B2")
     refused = guest.iogauge(f"review {path} --destroy A1 --yes --output /tmp/refused")

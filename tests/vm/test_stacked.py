@@ -44,4 +44,4 @@ def test_a_served_model_is_an_nbd_device(guest: Guest) -> None:
         assert reads(guest, "/dev/nbd0") > 100
     finally:
         guest.sh("nbd-client -d /dev/nbd0; pkill -f 'model [s]erve'")
-    assert serving.get(timeout=60).status == 0
+    assert serving.get(timeout=300).status == 0
