@@ -226,7 +226,8 @@ def test_a_review_over_layers_is_resumed(
     monkeypatch.setattr(layers, "RAM_BYTES", 16 << 20)
     saved = tmp_path / "r"
     new = str(tmp_path / "new.bin")
-    assert_whole(reviewed("stack-overhead", [new], saved, capsys, "--size=16m"))
+    # Steps are long enough for a worker that waits for its turn on a busy machine.
+    assert_whole(reviewed("stack-overhead", [new], saved, capsys, "--size=16m", "--runtime=500ms"))
     review = Review.open(saved)
     kinds = [step.id for step in review.manifest.steps if ".ram-" in step.id or ".loop-" in step.id]
     assert len(kinds) == 4

@@ -42,7 +42,8 @@ def run_text(record: RunRecord, stats: IntervalStats, *, columns: int) -> str:
 def _lines(record: RunRecord, stats: IntervalStats, *, columns: int, most: int) -> list[str]:
     job_rows = list(rows(record))
     parts = [(row, stream) for row in job_rows for stream in row.streams]
-    before = [] if len(job_rows) > 1 else wrapped(title(job_rows[0]), columns=columns, most=2)
+    # A run that was interrupted early has no row.
+    before = wrapped(title(job_rows[0]), columns=columns, most=2) if len(job_rows) == 1 else []
     before += [*wrapped(_headline(parts), columns=columns, most=2), ""]
     after = [*_notes(record, parts, columns), EVERYTHING]
     if not parts:

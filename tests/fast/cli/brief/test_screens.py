@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import main
-from tests import reviews
+from iogauge.cli.brief.run import run_text
+from iogauge.report.run.interval_stats import IntervalStats
+from tests import builders, reviews
 
 NARROW, WIDE = 80, 200
 RUN_LINES, REVIEW_LINES = 24, 30
@@ -156,3 +158,8 @@ def test_a_comparison(
 
 def _path(saved: Path, name: str) -> str:
     return name if name == "published" else f"{saved}/{name}"
+
+
+def test_a_run_that_ended_before_it_had_a_row() -> None:
+    text = run_text(builders.record([]), IntervalStats(interval_ns=10**9), columns=NARROW)
+    assert text.startswith("nothing completed\n")
