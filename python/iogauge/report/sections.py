@@ -24,7 +24,6 @@ from iogauge.report.charts.rows import rows_chart
 from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
 from iogauge.report.machine import MachinePart
-from iogauge.report.names import shorten_labels
 from iogauge.report.page.comparison import (
     Pair,
     PairPart,
@@ -36,6 +35,7 @@ from iogauge.report.page.comparison import (
 from iogauge.report.page.verdict import Verdict, verdict
 from iogauge.results.conclusions import TextTable
 from iogauge.results.machine import ReviewMachine
+from iogauge.results.names import shorten_labels
 from iogauge.results.reported import summary_table
 from iogauge.results.review import Conclude, OnProgress, no_conclusions, no_progress
 from iogauge.results.suite_result import SuiteResult

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import main
-from iogauge.report.names import short_name
 from iogauge.report.page import render
 from iogauge.report.page.first_screen import key_figures, ranked, subject
 from iogauge.report.page.verdict import REMARK, shown_effect
 from iogauge.report.sections import Report
+from iogauge.results.names import short_name
 from iogauge.stats.figures import Ratio
 from tests import reviews
 from tests.reviews import Drive

@@ -18,11 +18,11 @@ from itertools import chain, zip_longest
 from iogauge.comparison.findings import statements
 from iogauge.comparison.wording import place_text
 from iogauge.report.charts.data import counts_requests
-from iogauge.report.names import full_names
 from iogauge.report.page.comparison import Pair, PairPart
 from iogauge.report.page.verdict import Sentence, ends, judged, load_text
 from iogauge.report.sections import Report
 from iogauge.results.figures import metric_text
+from iogauge.results.names import full_names
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
 from iogauge.text import numbers
