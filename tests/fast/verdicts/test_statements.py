@@ -104,7 +104,7 @@ def test_the_command_says_the_answer_by_its_status(
         "why:",
     }
     assert "wal       yes: p4800x\n          no: disk-7200\n" in table
-    assert main(["judge", str(logs.path), "--for", "etdc"]) == 1
+    assert main(["judge", str(logs.path), "--for", "etdc"]) == 2
     assert "did you mean etcd?" in capsys.readouterr().err
 
 

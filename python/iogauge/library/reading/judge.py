@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.errors import IogaugeError
-from iogauge.library.options import StrPath, as_list, flat
+from iogauge.library.options import StrPath, as_list, flat, profiles_named
 from iogauge.library.public import public
 from iogauge.text import html
 from iogauge.text.option import call
@@ -34,13 +34,13 @@ def judge(*reviews: StrPath | Sequence[StrPath], use: Sequence[StrPath] | StrPat
         >>> [verdict.answer for verdict in iogauge.judge(saved, use="etcd")]
         ['yes']
     """
-    from iogauge.catalog.profiles import load_profile, profile_names
+    from iogauge.catalog.profiles import profile_names
     from iogauge.results.review import keep_computed, load
     from iogauge.stats.limits import Outcome
     from iogauge.verdicts.fitness import fitness_of
 
     named = as_list(use)
-    profiles = [load_profile(name) for name in named or profile_names()]
+    profiles = profiles_named(named or profile_names())
     results = load([Path(path) for path in flat(reviews)])
     verdicts = tuple(fitness for profile in profiles for fitness in fitness_of(results, profile))
     if not verdicts:
