@@ -60,7 +60,7 @@ def report(
         typer.Option(
             "--for",
             metavar="PROFILE",
-            help="Begin with the verdict for this use, such as wal; by default for that of the review.",
+            help="A use, such as wal, for a verdict; by default the review's own.",
         ),
     ] = None,
     verbose: Verbose = False,

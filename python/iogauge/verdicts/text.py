@@ -20,6 +20,7 @@ MOST_REFERENCES = 7
 """References of a kind that a line of text names; the data has all."""
 LONGEST_S = 3600
 """The longest step that a remedy recommends."""
+MARKS = "~ too few samples for the quantile; ? too short a run for an interval"
 SPARE = 1.2
 """A remedy's step is this many times as long as should just decide."""
 
@@ -156,6 +157,11 @@ def lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
             if references := references_text(same[0][1], kind):
                 yield from grid.labelled(kind, references, width=14)
         yield from grid.labelled("limit by", criterion.source, width=14)
+    if any(
+        numbers.mark(reference.figure) for judged in verdicts[0].criteria for reference in judged.references
+    ):
+        yield ""
+        yield from grid.labelled("marks:", MARKS, indent="", width=7)
     remedies = dict.fromkeys(filter(None, map(remedy, verdicts)))
     for more in remedies:
         yield ""
