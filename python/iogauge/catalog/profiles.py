@@ -15,7 +15,7 @@
     source = "ours: our service promises 5 ms"
 
 A criterion names one position of a suite, one quantity of its measured job, and one limit. This module judges nothing:
-``verdicts`` does. Whether suites have what a file names, ``reviews.uses`` checks.
+``verdicts`` does. Whether suites have what a file names, ``suites.uses`` checks.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def profiles_named(names: Iterable[str]) -> tuple[Profile, ...]:
     that cannot be read.
     """
     from iogauge.catalog.profiles import load_profile
-    from iogauge.reviews.uses import check_profile
+    from iogauge.suites.uses import check_profile
 
     profiles = tuple(map(load_profile, dict.fromkeys(names)))
     for profile in profiles:

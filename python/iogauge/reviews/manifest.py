@@ -15,7 +15,6 @@ from iogauge.errors import IogaugeError
 from iogauge.machine.audit.changes import changes
 from iogauge.machine.idle_states import Declared
 from iogauge.reviews.ordering import placed_plan
-from iogauge.reviews.uses import needed
 from iogauge.schema import (
     Audit,
     Ceiling,
@@ -33,6 +32,7 @@ from iogauge.schema import (
 )
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.suite import LadderRequest, Suite, SuiteRequest
+from iogauge.suites.uses import needed
 from iogauge.target.layers import Layer
 from iogauge.text import numbers
 from iogauge.text.option import either

@@ -253,9 +253,9 @@ def _answers(verdicts: Sequence[Fitness]) -> Iterator[str]:
     by_answer = [
         fitness for answer in ("no", "not shown", "yes") for fitness in verdicts if fitness.answer == answer
     ]
-    asked = by_answer[0].profile.name
-    reviews = dict.fromkeys(fitness.review for fitness in verdicts if fitness.profile.name == asked)
-    yield f"why: {call('judge', *reviews, use=asked)}"
+    worst = by_answer[0].profile.name
+    reviews = dict.fromkeys(fitness.review for fitness in verdicts if fitness.profile.name == worst)
+    yield f"why: {call('judge', *reviews, use=worst)}"
 
 
 def as_data(verdicts: Iterable[Fitness]) -> list[dict[str, Any]]:

@@ -10,8 +10,8 @@ from iogauge.catalog.profiles import load_profile, profile_names
 from iogauge.cli import main
 from iogauge.errors import UsageError
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.uses import check_profile
 from iogauge.suites import SUITES
+from iogauge.suites.uses import check_profile
 from tests import builders
 
 WRITES = "write, then fdatasync"
