@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from iogauge.catalog.file import KINDS, Entry, ModelFile, read
 from iogauge.catalog.write import to_toml
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.text.option import call
 from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.suggest import closest
@@ -78,7 +78,7 @@ def anchored(target: str) -> str:
 def pair(target: str) -> tuple[ModelFile, ModelFile]:
     """Load the drive that a target names and the machine in front of it: the drive's usual one if none is named.
 
-    Raises IogaugeError as ``drive`` and ``machine`` do.
+    Raises as ``drive`` and ``machine`` do.
 
     >>> [model.name for model in pair("model:p4800x@ideal")]
     ['p4800x-375g', 'ideal']
@@ -89,20 +89,20 @@ def pair(target: str) -> tuple[ModelFile, ModelFile]:
 
 
 def drive(reference: str) -> ModelFile:
-    """Load a drive model. Raises IogaugeError if there is no such model or its file is not a drive model."""
+    """Load a drive model. Raises UsageError if it is none of a drive, else as ``load``."""
     model = load(reference, what="drive")
     if model.what != "drive":
-        raise IogaugeError(
+        raise UsageError(
             f"{reference} is a machine model, not a drive", hint=f"put it behind one: model:DRIVE@{reference}"
         )
     return model
 
 
 def machine(reference: str) -> ModelFile:
-    """Load a machine model. Raises IogaugeError if there is no such model or its file is not a machine model."""
+    """Load a machine model. Raises UsageError if it is none of a machine, else as ``load``."""
     model = load(reference, what="machine")
     if model.what != "machine":
-        raise IogaugeError(
+        raise UsageError(
             f"{reference} is a drive model, not a machine", hint=f"machines: {', '.join(shipped('machine'))}"
         )
     return model
@@ -111,7 +111,7 @@ def machine(reference: str) -> ModelFile:
 def load(reference: str, *, what: What | None = None) -> ModelFile:
     """Load a model with its bases applied. ``what`` is the expected kind; only the text of an error uses it.
 
-    Raises IogaugeError if there is no such model or its file is not a model.
+    Raises UsageError if there is no such model, and IogaugeError if its file is not a model.
     """
     return _resolved(_path(reference, what), ())
 
@@ -162,7 +162,7 @@ def _path(reference: str, what: What | None = None) -> Path:
         return names[reference]
     near = closest(reference, names)
     known = f"{what}s: {', '.join(shipped(what))}" if what else f"see {call('models')}"
-    raise IogaugeError(
+    raise UsageError(
         f"there is no {what + ' ' if what else ''}model {reference!r}",
         hint=(f"did you mean {near}? " if near else "") + f"{known}; or give the path of a .toml file",
     )

@@ -21,7 +21,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.schema import Model
 from iogauge.text import invalid
 from iogauge.workload.toml import load_toml
@@ -91,15 +91,19 @@ def step_name(rung: str) -> str:
 def load_ladder(reference: str = PUBLISHED) -> Ladder:
     """Load a ladder by the name of a shipped one, or by the path of a TOML file.
 
-    Raises IogaugeError if there is no such file, or it does not hold a ladder.
+    Raises UsageError if there is no such ladder, and IogaugeError if there is no such file, or it does not hold a
+    ladder.
 
     >>> [rung.name for rung in load_ladder().rung][:2]
     ['governor performance', 'irqbalance off']
     """
+    shipped = {file.stem: file for file in sorted(_HERE.glob("*.toml"))}
+    remedy = f"name a TOML file with rungs, or a ladder of iogauge's: {', '.join(shipped)}"
     is_path = reference.endswith(".toml") or "/" in reference
-    path = Path(reference) if is_path else _HERE / f"{reference}.toml"
-    names = ", ".join(sorted(file.stem for file in _HERE.glob("*.toml")))
-    content = load_toml(path, missing=f"name a TOML file with rungs, or a ladder of iogauge's: {names}")
+    if not is_path and reference not in shipped:
+        raise UsageError(f"there is no ladder {reference!r}", hint=remedy)
+    path = Path(reference) if is_path else shipped[reference]
+    content = load_toml(path, missing=remedy)
     try:
         ladder = Ladder.model_validate(content)
     except ValidationError as error:

@@ -15,7 +15,7 @@
     source = "ours: our service promises 5 ms"
 
 A criterion names one position of a suite, one quantity of its measured job, and one limit. This module judges nothing:
-``verdicts`` does.
+``verdicts`` does. Whether suites have what a file names, ``suites.uses`` checks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Annotated
 
 from pydantic import Field, FiniteFloat, ValidationError, field_validator, model_validator
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import UsageError
 from iogauge.schema import Model
 from iogauge.text import invalid
 from iogauge.workload.numbers import SECOND, duration_ns
@@ -157,7 +157,7 @@ def profile_names() -> tuple[str, ...]:
 def load_profile(reference: str) -> Profile:
     """Load a profile by the name of a shipped one, or by the path of a TOML file.
 
-    Raises IogaugeError if there is no such profile, or the file does not hold one.
+    Raises UsageError if there is no such profile, or the file does not hold one, and IogaugeError if it cannot be read.
 
     >>> load_profile("etcd").suites
     ('commit-latency',)
@@ -165,7 +165,7 @@ def load_profile(reference: str) -> Profile:
     names = ", ".join(profile_names())
     if not (is_path := reference.endswith(".toml") or "/" in reference) and reference not in profile_names():
         near = closest(reference, profile_names())
-        raise IogaugeError(
+        raise UsageError(
             f"there is no profile {reference!r}",
             hint=f"did you mean {near}?" if near else f"profiles: {names}; or the path of a .toml file",
         )
@@ -176,7 +176,7 @@ def load_profile(reference: str) -> Profile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-        raise IogaugeError(
+        raise UsageError(
             f"{path}: {place or 'it'}: {invalid.reason(first)}",
             hint="a profile has a title, a use, and [[criterion]] tables; docs/verdicts.md shows one",
         ) from None

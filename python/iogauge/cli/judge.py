@@ -2,11 +2,11 @@
 
 Say whether the targets of saved reviews are good enough for a use: yes, no, or not shown. --for names a profile: wal,
 etcd, oltp, key-value, vms, analytics, backup, ceph-osd, or a TOML file of your own. Each of its criteria is judged by
-the 95 % interval of a saved figure, never by its value alone. Without --for, print a table with the answers of all
-profiles for which something was measured.
+the 95 % interval of a saved figure, never by its value alone. Without --for, the profiles are those that the reviews
+were made for, else all of which something was measured; the answers of several are a table.
 
-'iogauge review TARGET --for wal' measures what a profile needs. The other targets of these reviews, such as
-model:p4800x, are references on the same scale; they decide nothing.
+'iogauge review TARGET --for wal' measures what a profile needs. Drive models, published figures and the other targets
+of these reviews are references on the same scale; they decide nothing.
 
 The exit status is 0 if all answers are yes, 3 if one is no, and otherwise 1.
 

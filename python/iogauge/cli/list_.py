@@ -85,7 +85,7 @@ def _built_in() -> str:
 
 def _cells(saved: SavedReview, manifest: Manifest, *, full: bool) -> tuple[str, ...]:
     """Return the cells of a review. ``full`` writes every name whole; otherwise several are counted."""
-    from iogauge.report.names import short_name
+    from iogauge.results.names import short_name
     from iogauge.text import numbers
 
     models = [target.model or target.path for target in manifest.targets]

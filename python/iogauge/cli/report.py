@@ -57,7 +57,11 @@ def report(
     judge_by: JudgeBy = None,
     use: Annotated[
         list[str] | None,
-        typer.Option("--for", metavar="PROFILE", help="Begin with the verdict for this use, such as wal."),
+        typer.Option(
+            "--for",
+            metavar="PROFILE",
+            help="A use, such as wal, for a verdict; by default the review's own.",
+        ),
     ] = None,
     verbose: Verbose = False,
 ) -> None:
@@ -71,9 +75,10 @@ def report(
     claims = library.output_claims(reviews, say=streams.say) if writes_page else None
     page = library.claim_page(claims, reviews, output, format="html") if claims else None
     with ReportProgress() as progress:
-        made = library.read_report(reviews, judge_by=absolute(judge_by or ()), on_progress=progress)
-        verdict = library.verdict_of(reviews, use=use or ())
-        text = library.written(made, format=layout, verdict=verdict, verbose=verbose, on_progress=progress)
+        made = library.read_report(
+            reviews, judge_by=absolute(judge_by or ()), use=use or (), on_progress=progress
+        )
+        text = library.written(made, format=layout, verbose=verbose, on_progress=progress)
     if page is None:
         streams.show(text)
     else:

@@ -45,7 +45,6 @@ from iogauge.text import numbers
 if TYPE_CHECKING:
     from iogauge.cli.terminal.progress import Progress
     from iogauge.library.conditions import ReviewCondition
-    from iogauge.library.reading.judge import Verdicts
     from iogauge.library.reading.saved import Review as SavedReview
     from iogauge.reviews.runner import Failed
     from iogauge.store import Review
@@ -125,18 +124,6 @@ def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
     return writers.get(suites[0]) if len(suites) == 1 else None
 
 
-def _verdicts(saved: Review) -> Verdicts | None:
-    """Return the verdicts for the use that a review is for; None, with a warning, if its profile is gone."""
-    from iogauge.errors import IogaugeError
-    from iogauge.library.reading.judge import judge
-
-    try:
-        return judge(saved.path, use=saved.manifest.use)
-    except IogaugeError as error:
-        streams.say(f"warning: not judged: {error}")
-        return None
-
-
 def measure(saved: Review, *, destroy: Sequence[str], trace_latency: bool = False) -> tuple[Failed, ...]:
     """Run the missing steps, and show progress."""
     from iogauge.library import review as library
@@ -187,6 +174,7 @@ def show(
     from iogauge.cli.brief.review import say_warnings, show_brief, show_verdicts
     from iogauge.library import conditions
     from iogauge.library.quick import SUITE as QUICK
+    from iogauge.library.reading.judge import judge_own
     from iogauge.library.reading.saved import Review as Judged
     from iogauge.report.run import surroundings
 
@@ -198,7 +186,7 @@ def show(
     )
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
-    verdicts = _verdicts(saved) if saved.manifest.use else None
+    verdicts = judge_own(saved.path, say=streams.say)
     own = _own_text(saved)
     quick = saved.manifest.plans[0].suite == QUICK  # its text has the warnings
     if as_json:
@@ -211,7 +199,7 @@ def show(
         elif verbose:
             streams.show(f"{verdicts}\n{review}{after}\n" if verdicts else f"{review}{after}\n")
         elif verdicts:
-            show_verdicts(verdicts, review, after=after)
+            show_verdicts(verdicts, review, command="review", after=after)
         else:
             show_brief(review, command="review", after=after)
     if as_json or verbose:

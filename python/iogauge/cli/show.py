@@ -1,9 +1,10 @@
 """``iogauge show``: print the results of a saved review, without measuring anything.
 
 Print what 'iogauge review' printed at its end, judged again by this version of iogauge: the main finding, a table and
-the gravest warnings, on one screen. --verbose prints every table, finding, note and warning. --step prints one step in
-full, as 'iogauge run --verbose' prints a run. --variation adds, to all of that, how much the figures of repeats differ
-from run to run, for each step. An incomplete review is shown with the steps that are complete.
+the gravest warnings, on one screen, or the verdict if the review was made for a use (--for). --verbose prints every
+table, finding, note and warning. --step prints one step in full, as 'iogauge run --verbose' prints a run. --variation
+adds, to all of that, how much the figures of repeats differ from run to run, for each step. An incomplete review is
+shown with the steps that are complete.
 
 'published' is a built-in review with the figures that others published for their drives; 'published:p4800x' shows only
 the drives that are named.
@@ -50,9 +51,10 @@ def show(
     verbose: Verbose = False,
 ) -> None:
     """Print the findings."""
-    from iogauge.cli.brief.review import show_brief
+    from iogauge.cli.brief.review import show_brief, show_verdicts
     from iogauge.library import conditions
     from iogauge.library.reading import report
+    from iogauge.library.reading.judge import judge_own
     from iogauge.library.reading.judge_by import absolute
     from iogauge.library.reading.published import published
     from iogauge.library.reading.saved import open_review
@@ -84,10 +86,14 @@ def show(
             check_results, names, lambda: report.output_claims([review], say=streams.say), read=check_files
         )
         violations = saved.violations(checked)
+        verdicts = None if suite else judge_own(review, say=streams.say)
         if as_json:
-            streams.show(json.dumps(saved.to_dict(violations=violations), indent=2, allow_nan=False) + "\n")
+            data = saved.to_dict(violations=violations) | (verdicts.to_dict() if verdicts else {})
+            streams.show(json.dumps(data, indent=2, allow_nan=False) + "\n")
         elif verbose or variation:
-            streams.show(saved.to_text(variation=variation))
+            streams.show((f"{verdicts}\n" if verdicts else "") + saved.to_text(variation=variation))
+        elif verdicts:
+            show_verdicts(verdicts, saved, command="show")
         else:
             show_brief(saved, command="show")
         if as_json or verbose or variation:

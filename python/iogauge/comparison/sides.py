@@ -60,8 +60,8 @@ def compare_named(
     review, a target, or part of a drive's name; by default it is the first. A side that has nothing in common with A
     gets a comparison without figures.
 
-    Raises IogaugeError if a name is not that of a review, if there is only one side, if no sides have anything in
-    common, or if ``baseline`` names no side or several.
+    Raises UsageError if there is only one side, or if ``baseline`` names no side or several; and IogaugeError if a name
+    is not that of a review, or if no sides have anything in common.
     """
     drives = loaded(names, suites=suites)
     result = differences(drives, names, margin=margin, baseline=baseline)
@@ -98,7 +98,7 @@ def loaded(
 
 
 def refuse_nothing(result: Differences, names: Sequence[str]) -> None:
-    """Raise IogaugeError if a comparison of these names has no figures."""
+    """Raise IogaugeError if a comparison of these names has no figures, UsageError if only one side is named."""
     if not result.versus_published and not any(suite.figures for suite in result.suites):
         reviews, published = split_names(names)
         if len(reviews) == 1 and not result.suites:
@@ -109,15 +109,15 @@ def refuse_nothing(result: Differences, names: Sequence[str]) -> None:
         )
 
 
-def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
+def _alone(review: Path, published: Sequence[str]) -> UsageError:
     """Return the error for a single side: no other side is measured, and no published figures fit."""
     if published:
         loads = either(command="'iogauge show published'", library=call("published"))
-        return IogaugeError(
+        return UsageError(
             f"{review}: {', '.join(published)} has no figures for the load of any of its steps",
             hint=f"{loads} lists the loads; mixed, queue-depth and spec are suites that have some",
         )
-    return IogaugeError(
+    return UsageError(
         f"{review}: only one side is named: this review has one target",
         hint=f"name another review, or 'published': {call('compare', review, 'published')}",
     )
@@ -170,7 +170,7 @@ def pairs(
 def _named(sides: Sequence[Side], drives: Sequence[SuiteResult], name: str) -> Side:
     """Return the side of a name: its review's directory, its target, or part of its drive's name.
 
-    Of a review with several sides that is named by its directory, it is the first. Raises IogaugeError if the name fits
+    Of a review with several sides that is named by its directory, it is the first. Raises UsageError if the name fits
     no side or several.
     """
     targets = {(drive.label, str(drive.path)): ", ".join(drive.plan.targets) for drive in drives}
@@ -187,7 +187,7 @@ def _named(sides: Sequence[Side], drives: Sequence[SuiteResult], name: str) -> S
         return fitting[0]
     known = ", ".join(dict.fromkeys(filter(None, (target(side) or side.name for side in sides))))
     fits = "names no side" if not fitting else f"fits {len(fitting)} sides"
-    raise IogaugeError(
+    raise UsageError(
         f"{option('baseline', name)} {fits} of this comparison",
         hint=f"name one of its targets ({known}), or the directory of a review",
     )

@@ -158,20 +158,30 @@ def new_review(
     return manifest
 
 
+def profiles_named(names: Iterable[str]) -> tuple[Profile, ...]:
+    """Return profiles by their names, or by the paths of their files.
+
+    Raises UsageError for a name that there is not, and where a file names what no suite has; IogaugeError for a file
+    that cannot be read.
+    """
+    from iogauge.catalog.profiles import load_profile
+    from iogauge.suites.uses import check_profile
+
+    profiles = tuple(map(load_profile, dict.fromkeys(names)))
+    for profile in profiles:
+        check_profile(profile)
+    return profiles
+
+
 def _profiles(use: Sequence[str] | str | None, suites: Sequence[StrPath] | StrPath) -> tuple[Profile, ...]:
     """Return the profiles that a review is for; files by their absolute paths, so that they are found again."""
     names = as_list(use or ())
-    if not names:
-        return ()
-    from iogauge.catalog.profiles import load_profile
-
-    if as_list(suites):
+    if names and as_list(suites):
         raise UsageError(
             f"{option('use', names[0])} chooses the suites: {option('suites')} cannot be given with it",
             hint="leave one of them out",
         )
-    paths = (str(Path(name).absolute()) if name.endswith(".toml") else name for name in names)
-    return tuple(map(load_profile, dict.fromkeys(paths)))
+    return profiles_named(str(Path(name).absolute()) if name.endswith(".toml") else name for name in names)
 
 
 def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:

@@ -14,17 +14,16 @@ from iogauge.report.sections import Report
 from iogauge.text.markdown import escaped, table
 from iogauge.text.numbers import counted
 from iogauge.text.option import option
+from iogauge.verdicts.markdown import details
+from iogauge.verdicts.text import sentences
 
 MOST_BYTES = 8_000
 
 
-def brief(report: Report, *, verdict: str = "") -> str:
-    """Return a report as at most ``MOST_BYTES`` of Markdown, ending with a newline.
-
-    ``verdict`` is a sentence that stands before the headline, such as whether the drive is good enough for a use.
-    """
+def brief(report: Report) -> str:
+    """Return a report as at most ``MOST_BYTES`` of Markdown, ending with a newline."""
     findings = first_screen.ranked(report)
-    text = _text(_answer(report, findings, verdict))
+    text = _text(_answer(report, findings))
     left_out: list[str] = []
     for title, lines in _details(report, findings):
         folded = _text(["<details>", f"<summary>{_plain(title)}</summary>", "", *lines, "</details>", ""])
@@ -35,13 +34,13 @@ def brief(report: Report, *, verdict: str = "") -> str:
     return text.rstrip() + "\n" + _more(left_out)
 
 
-def _answer(report: Report, findings: tuple[first_screen.Finding, ...], verdict: str) -> Iterator[str]:
+def _answer(report: Report, findings: tuple[first_screen.Finding, ...]) -> Iterator[str]:
     yield f"## {escaped(', '.join(report.tested))}"
     yield ""
     yield escaped(first_screen.subject(report))
     yield ""
-    if verdict:
-        yield f"**{escaped(verdict)}**"
+    if report.verdicts:
+        yield f"**{escaped(sentences(report.verdicts))}**"
         yield ""
     if findings:
         yield f"**{escaped(findings[0].headline)}**"
@@ -62,6 +61,8 @@ def _details(
     report: Report, findings: tuple[first_screen.Finding, ...]
 ) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the folded parts, those that readers want most first: each one's title and lines."""
+    for fitness in report.verdicts:
+        yield f"Judged for {fitness.profile.title}: {fitness.target}", details(fitness)
     for label, drives in report.tested.items():
         yield f"Circumstances: {label}", circumstances(label, drives)
     commands = [f"    {shlex.join(drive.manifest.command)}" for drive in report.reviews]

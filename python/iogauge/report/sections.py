@@ -24,7 +24,6 @@ from iogauge.report.charts.rows import rows_chart
 from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
 from iogauge.report.machine import MachinePart
-from iogauge.report.names import shorten_labels
 from iogauge.report.page.comparison import (
     Pair,
     PairPart,
@@ -36,11 +35,13 @@ from iogauge.report.page.comparison import (
 from iogauge.report.page.verdict import Verdict, verdict
 from iogauge.results.conclusions import TextTable
 from iogauge.results.machine import ReviewMachine
+from iogauge.results.names import shorten_labels
 from iogauge.results.reported import summary_table
 from iogauge.results.review import Conclude, OnProgress, no_conclusions, no_progress
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
 from iogauge.stats.differences.comparison import MARGIN
+from iogauge.verdicts.fitness import Fitness
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,8 @@ class Report:
     """How the drives compare with the first one and, if requested, with published figures."""
     pairs: tuple[Pair, ...] = ()
     """The comparisons as text for the page."""
+    verdicts: tuple[Fitness, ...] = ()
+    """Whether the drives are good enough for the uses that they are judged for."""
 
     @classmethod
     def of(
@@ -230,9 +233,29 @@ class Report:
         """One figure of each suite; None for a single suite."""
         return overview_chart([section.drives for section in self.sections])
 
+    @cached_property
+    def lead(self) -> Fitness | None:
+        """The verdict that the page leads with: the first no, else the first that is not shown, else the first."""
+        order = ("no", "not shown", "yes")
+        return min(self.verdicts, key=lambda fitness: order.index(fitness.answer), default=None)
+
     @property
     def hero(self) -> Chart | None:
-        """The chart of the first screen: the overview, or the last conclusion of the only suite, or its first chart."""
+        """The chart of the first screen.
+
+        That of the series that decides the verdict; else the overview, or the last conclusion of the only suite, or its
+        first chart.
+        """
+        if self.lead:
+            criterion = self.lead.deciding.criterion
+            along = (
+                chart
+                for section in self.sections
+                if section.plan.suite == criterion.suite
+                for chart in section.along
+            )
+            if deciding := next((chart for chart in along if chart.series in ("", criterion.series)), None):
+                return deciding
         if self.overview:
             return self.overview
         first = self.sections[0]

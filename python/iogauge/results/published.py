@@ -20,7 +20,7 @@ from pathlib import Path
 
 from iogauge import workload
 from iogauge.catalog.published import Point, points
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.results.figures import IOPS, MEAN, RATE, PositionFigure, unit_of
 from iogauge.results.position import PositionKey
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
@@ -141,14 +141,14 @@ def split_names(names: Iterable[str]) -> tuple[list[Path], list[str]]:
 def named_drives(names: Iterable[str]) -> frozenset[str]:
     """Return the published drives that ``names`` select; names of saved reviews are ignored.
 
-    Raises IogaugeError: a name selects no drive.
+    Raises UsageError: a name selects no drive.
     """
     drives: set[str] = set()
     for name in filter(is_published, names):
         part = name.partition(":")[2].lower()
         matches = {drive for drive in published_drives() if part in drive.lower()}
         if not matches:
-            raise IogaugeError(
+            raise UsageError(
                 f"{name}: no published drive has {part!r} in its name",
                 hint=f"{call('published')} has them",
             )

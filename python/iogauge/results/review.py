@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.results.conclusions import Conclusions
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan, TargetFacts
@@ -40,13 +40,13 @@ def load(
 
     ``suites`` are the names of the suites to load; none: all. ``on_progress`` gets the number of results loaded.
 
-    Raises IogaugeError: a directory is not a review, is damaged or written by a newer iogauge, no review has one of the
-    suites, or the axes of a suite differ.
+    Raises UsageError if no review has one of the suites, and IogaugeError if a directory is not a review, is damaged or
+    written by a newer iogauge, or if the axes of a suite differ.
     """
     reviews = [Review.open(directory) for directory in directories]
     known = dict.fromkeys(plan.suite for review in reviews for plan in review.manifest.plans)
     if unknown := set(suites) - set(known):
-        raise IogaugeError(
+        raise UsageError(
             f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(known)}"
         )
     plans = [

@@ -32,9 +32,10 @@ from iogauge.schema import (
 )
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.suite import LadderRequest, Suite, SuiteRequest
+from iogauge.suites.uses import needed
 from iogauge.target.layers import Layer
 from iogauge.text import numbers
-from iogauge.text.option import call, either
+from iogauge.text.option import either
 
 _NAMED = 5
 """Settings that a message names."""
@@ -117,7 +118,7 @@ def new_manifest(
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
             plan = suite.plan(request)
             if use and not plan.prepares:
-                plan = _needed(plan, use)
+                plan = needed(plan, use)
             plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
     plans = [placed_plan(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
@@ -141,28 +142,6 @@ def new_manifest(
         ceiling=ceiling,
         versions=versions(),
     )
-
-
-def _needed(plan: SuitePlan, use: Sequence[Profile]) -> SuitePlan:
-    """Return a plan with the steps that profiles need, and those that share a drive state with them.
-
-    A plan that begins with a search keeps all: the steps that follow depend on each other.
-    """
-    groups: set[str] = set()
-    for profile in use:
-        needed = {
-            step.state_group
-            for step in plan.steps
-            if step.judged and profile.needs(plan.suite, step.series, step.at)
-        }
-        if plan.steps and plan.suite in profile.suites and not needed:
-            raise IogaugeError(
-                f"the profile {profile.name} needs no step of {plan.suite}: no series and position of it are the "
-                "suite's",
-                hint=f"{call('plan', plan.targets[0], suites=plan.suite)} has its positions",
-            )
-        groups |= needed
-    return plan.model_copy(update={"steps": tuple(step for step in plan.steps if step.state_group in groups)})
 
 
 def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.results.conclusions import Conclusions, Convergence, Matrix, TextTable
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
@@ -117,7 +117,7 @@ DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressu
 def suite_of(name_or_path: str) -> Suite:
     """Return a suite by its name, or by the path of a Python file, which is run, or of a TOML plan.
 
-    Raises IogaugeError: there is no such suite, or the file defines none.
+    Raises UsageError if there is no such suite, and IogaugeError if the file defines none.
     """
     if name_or_path == Precondition.NAME:  # a saved review's preparation
         return Precondition()
@@ -127,7 +127,7 @@ def suite_of(name_or_path: str) -> Suite:
         return python_file.load(Path(name_or_path), taken=SUITES)
     if name_or_path.endswith(".toml"):
         return toml_plan.load(Path(name_or_path), taken=SUITES)
-    raise IogaugeError(
+    raise UsageError(
         f"there is no suite {name_or_path!r}",
         hint=f"suites: {', '.join(SUITES)}; or the path of a .py or .toml file",
     )

@@ -9,13 +9,17 @@ largest position up to which every measured one meets it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from iogauge import catalog
 from iogauge.catalog.profiles import Criterion, Profile
+from iogauge.catalog.references import modelled_figures
 from iogauge.results.figures import IOPS, MEAN, RATE, quantile_metric, unit_of
+from iogauge.results.names import in_sentence, short_name
 from iogauge.results.position import Position
 from iogauge.results.published import drive_alone, published_rows, source_text
 from iogauge.results.suite_result import SuiteResult
@@ -35,11 +39,12 @@ class Reference:
     """The same figure of another drive, for scale; it decides nothing."""
 
     drive: str
+    """The drive's short name."""
     figure: Figure
     source: str
-    """The publication, or the review."""
-    published: bool = False
-    """Whether it is a publication's: a single value, without an interval."""
+    """The review, the publication, or the model with its version."""
+    kind: Literal["reviewed", "modelled", "published"] = "reviewed"
+    """Where it comes from. A published one is a single value, without an interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,15 @@ class JudgedCriterion:
         """Whether it is met."""
         return self.ruling.outcome
 
+    @property
+    def slack(self) -> float:
+        """How many times the end of the interval may grow, or shrink, until it reaches the limit; infinite if open."""
+        upper = self.criterion.upper
+        bound = None if self.figure is None else self.figure.high if upper else self.figure.low
+        if not bound:
+            return math.inf
+        return self.criterion.limit / bound if upper else bound / self.criterion.limit
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fitness:
@@ -80,7 +94,9 @@ class Fitness:
 
     profile: Profile
     target: str
-    """The target's name for people."""
+    """The target's short name for people."""
+    model: str
+    """The full name of its drive, or its path."""
     path: str
     """The target itself, as a command names it."""
     review: str
@@ -94,6 +110,18 @@ class Fitness:
         if Outcome.MISSED in outcomes:
             return "no"
         return "yes" if outcomes == {Outcome.MET} else "not shown"
+
+    @property
+    def deciding(self) -> JudgedCriterion:
+        """The criterion that decides: the first missed one, else the first undecided one, else the tightest."""
+        undecided = self.of(Outcome.NOT_SHOWN, Outcome.NOT_MEASURED)
+        tightest = min(self.criteria, key=lambda judged: judged.slack)
+        return next(iter((*self.of(Outcome.MISSED), *undecided)), tightest)
+
+    @property
+    def measured(self) -> int:
+        """The number of its criteria that were measured."""
+        return len(self.criteria) - len(self.of(Outcome.NOT_MEASURED))
 
     def of(self, *outcomes: Outcome) -> tuple[JudgedCriterion, ...]:
         """Return the criteria with one of these outcomes."""
@@ -113,7 +141,8 @@ def fitness_of(results: Iterable[SuiteResult], profile: Profile) -> tuple[Fitnes
     return tuple(
         Fitness(
             profile=profile,
-            target=mine[0].label or path,
+            target=in_sentence(mine[0].label) or path,
+            model=mine[0].target.model or path,
             path=path,
             review=review,
             criteria=tuple(
@@ -122,6 +151,23 @@ def fitness_of(results: Iterable[SuiteResult], profile: Profile) -> tuple[Fitnes
             ),
         )
         for (review, path), mine in by_target.items()
+    )
+
+
+def best_measured(verdicts: Iterable[Fitness]) -> tuple[Fitness, ...]:
+    """Return the verdicts of which something was measured; of a drive and a use, those with the most criteria.
+
+    So reviews of one drive that were made for different uses each answer for their own.
+    """
+    most: dict[tuple[str, str, str], int] = {}
+    verdicts = tuple(verdicts)
+    for fitness in verdicts:
+        key = fitness.profile.name, fitness.path, fitness.model
+        most[key] = max(most.get(key, 1), fitness.measured)
+    return tuple(
+        fitness
+        for fitness in verdicts
+        if fitness.measured == most[fitness.profile.name, fitness.path, fitness.model]
     )
 
 
@@ -135,6 +181,7 @@ def metric_of(criterion: Criterion) -> str:
 def _judged(
     criterion: Criterion, mine: Sequence[SuiteResult], others: Sequence[Sequence[SuiteResult]]
 ) -> JudgedCriterion:
+    own = {results[0].target.modelled and results[0].target.model for results in (mine, *others)}
     positions = _series(criterion, mine)
     position = next((place for place in positions if place.at == criterion.at), None)
     measured = None if position is None else _ruled(criterion, position)
@@ -142,7 +189,7 @@ def _judged(
         return JudgedCriterion(
             criterion=criterion,
             ruling=Ruling(Outcome.NOT_MEASURED),
-            references=tuple(_reviewed(criterion, others)),
+            references=(*_reviewed(criterion, others), *_modelled(criterion, own)),
         )
     figure, ruling = measured
     return JudgedCriterion(
@@ -151,7 +198,11 @@ def _judged(
         figure=figure,
         runtime_s=position.suite.runtime_ns / SECOND,
         extent=_extent(criterion, positions) if criterion.along else None,
-        references=(*_reviewed(criterion, others), *_published(criterion, position)),
+        references=(
+            *_reviewed(criterion, others),
+            *_modelled(criterion, own),
+            *_published(criterion, position),
+        ),
     )
 
 
@@ -206,7 +257,31 @@ def _reviewed(criterion: Criterion, others: Iterable[Sequence[SuiteResult]]) -> 
     for results in others:
         for position in _series(criterion, results):
             if position.at == criterion.at and (figure := _figure(criterion, position.figures)):
-                yield Reference(drive=results[0].label, figure=figure, source=str(results[0].path))
+                drive = in_sentence(results[0].label)
+                yield Reference(drive=drive, figure=figure, source=str(results[0].path))
+
+
+def _modelled(criterion: Criterion, judged: Collection[object]) -> Iterable[Reference]:
+    """Yield the figures of drive models, the best first, without those of the models that are ``judged`` themselves."""
+    metric = metric_of(criterion)
+    rows = [
+        row
+        for row in modelled_figures()
+        if (row.suite, row.series, row.at, row.metric)
+        == (criterion.suite, criterion.series, criterion.at, metric)
+    ]
+    for row in sorted(rows, key=lambda row: row.value, reverse=not criterion.upper):
+        if (title := catalog.drive(row.model).title) not in judged:
+            figure = Figure(
+                row.value,
+                row.low,
+                row.high,
+                supported=row.supported,
+                long_enough=row.long_enough,
+                unit=unit_of(metric),
+            )
+            source = f"model:{row.model}, version {row.version}"
+            yield Reference(drive=short_name(title), figure=figure, source=source, kind="modelled")
 
 
 def _published(criterion: Criterion, position: Position) -> Iterable[Reference]:
@@ -219,8 +294,8 @@ def _published(criterion: Criterion, position: Position) -> Iterable[Reference]:
     }
     for drive, row in rows.items():
         yield Reference(
-            drive=drive,
+            drive=short_name(drive),
             figure=Figure(row.value, unit=unit_of(metric)),
             source=source_text(row.source),
-            published=True,
+            kind="published",
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from iogauge.results.figures import unit_of
+from iogauge.results.names import short_name
 from iogauge.stats.figure import Figure, written
 from iogauge.stats.limits import Outcome
 from iogauge.text import grid, numbers
@@ -15,10 +16,11 @@ from iogauge.verdicts.fitness import Fitness, JudgedCriterion, metric_of
 
 SCALE = 44
 """Columns of a criterion's scale."""
-MOST_REFERENCES = 4
-"""References that a line of text names; the data has all."""
+MOST_REFERENCES = 7
+"""References of a kind that a line of text names; the data has all."""
 LONGEST_S = 3600
 """The longest step that a remedy recommends."""
+MARKS = "~ too few samples for the quantile; ? too short a run for an interval"
 SPARE = 1.2
 """A remedy's step is this many times as long as should just decide."""
 
@@ -143,15 +145,23 @@ def lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
     profile = verdicts[0].profile
     for fitness in verdicts:
         yield from grid.labelled("", sentence(fitness), indent="", width=0)
+    if full := [model for model in dict.fromkeys(fitness.model for fitness in verdicts) if " " in model]:
+        yield from grid.labelled("tested:", ", ".join(full), indent="", width=8)
     for number, criterion in enumerate(profile.criterion):
         yield ""
         same = [(fitness.target, fitness.criteria[number]) for fitness in verdicts]
         yield from grid.labelled("", f"{criterion.name}: {_asked(same[0][1])}", indent="", width=0)
         for target, judged in same:
             yield from _rows(judged, target if len(same) > 1 else "")
-        if published := references_text(same[0][1], published=True):
-            yield from grid.labelled("published", published, width=14)
+        for kind in ("modelled", "published"):
+            if references := references_text(same[0][1], kind):
+                yield from grid.labelled(kind, references, width=14)
         yield from grid.labelled("limit by", criterion.source, width=14)
+    if any(
+        numbers.mark(reference.figure) for judged in verdicts[0].criteria for reference in judged.references
+    ):
+        yield ""
+        yield from grid.labelled("marks:", MARKS, indent="", width=7)
     remedies = dict.fromkeys(filter(None, map(remedy, verdicts)))
     for more in remedies:
         yield ""
@@ -190,15 +200,26 @@ def _rows(judged: JudgedCriterion, target: str) -> Iterator[str]:
         yield from grid.labelled("", drawn, width=14)
 
 
-def references_text(judged: JudgedCriterion, *, published: bool = False) -> str:
-    """Return the references, or only the ``published`` ones, with their values: the first few by name."""
-    references = [reference for reference in judged.references if reference.published or not published]
+def references_text(judged: JudgedCriterion, kind: str) -> str:
+    """Return the references of a kind with their values: the first few by name."""
+    references = [reference for reference in judged.references if reference.kind == kind]
     shown = [
-        f"{reference.drive} {_short(reference.figure.value, reference.figure.unit)}"
+        f"{reference.drive} {numbers.mark(reference.figure)}{_short(reference.figure.value, reference.figure.unit)}"
         for reference in references[:MOST_REFERENCES]
     ]
     rest = len(references) - len(shown)
     return "; ".join([*shown, *([f"{rest} more"] if rest else [])])
+
+
+def all_references(judged: JudgedCriterion) -> str:
+    """Return the references of all kinds with their values, the kinds named."""
+    kinds = dict.fromkeys(reference.kind for reference in judged.references)
+    return "; ".join(f"{kind}: {references_text(judged, kind)}" for kind in kinds)
+
+
+def sentences(verdicts: Iterable[Fitness]) -> str:
+    """Return verdicts as text, a sentence each; empty without any."""
+    return " ".join(f"{sentence(fitness)}." for fitness in verdicts)
 
 
 def as_text(verdicts: Sequence[Fitness]) -> str:
@@ -209,21 +230,32 @@ def as_text(verdicts: Sequence[Fitness]) -> str:
 
 def _answers(verdicts: Sequence[Fitness]) -> Iterator[str]:
     """Yield a table of the answers: a line for each use, or, of several targets, for each answer of a use."""
-    paths = dict.fromkeys(fitness.path for fitness in verdicts)
+    targets = dict.fromkeys(fitness.target for fitness in verdicts)
     names = [fitness.profile.name for fitness in verdicts]
     width = max(map(len, names)) + 2
-    if len(paths) == 1:
-        yield f"fit for {verdicts[0].target}:"
+    if len(targets) == 1:
+        what = verdicts[0].target
+    elif len({(fitness.path, fitness.model) for fitness in verdicts}) == 1:
+        what = f"{short_name(verdicts[0].model)} in {len(targets)} reviews"
+    else:
+        what = numbers.counted(len(targets), "target")
+    yield from grid.labelled(
+        "", f"{what}, judged for {numbers.counted(len(set(names)), 'use')}:", indent="", width=0
+    )
     for name in dict.fromkeys(names):
         mine = [fitness for fitness in verdicts if fitness.profile.name == name]
         label = name
         for answer in ("yes", "no", "not shown"):
-            targets = [fitness.path.removeprefix("model:") for fitness in mine if fitness.answer == answer]
-            if targets:
-                text = answer if len(paths) == 1 else f"{answer}: {', '.join(targets)}"
+            if same := [fitness.target for fitness in mine if fitness.answer == answer]:
+                text = answer if len(targets) == 1 else f"{answer}: {', '.join(same)}"
                 yield from grid.labelled(label, text, indent="", width=width)
                 label = ""
-    yield f"why: {call('judge', 'REVIEW', use=names[0])}"
+    by_answer = [
+        fitness for answer in ("no", "not shown", "yes") for fitness in verdicts if fitness.answer == answer
+    ]
+    worst = by_answer[0].profile.name
+    reviews = dict.fromkeys(fitness.review for fitness in verdicts if fitness.profile.name == worst)
+    yield f"why: {call('judge', *reviews, use=worst)}"
 
 
 def as_data(verdicts: Iterable[Fitness]) -> list[dict[str, Any]]:
@@ -237,6 +269,7 @@ def _data(fitness: Fitness) -> dict[str, Any]:
         "use": fitness.profile.title,
         "target": fitness.path,
         "name": fitness.target,
+        "drive": fitness.model,
         "review": fitness.review,
         "answer": fitness.answer,
         "sentence": sentence(fitness),
@@ -264,7 +297,12 @@ def _criterion_data(judged: JudgedCriterion) -> dict[str, Any]:
         "holds_to": extent and extent.holds,
         "ends_at": extent and extent.ends,
         "references": [
-            {"drive": reference.drive, "source": reference.source, **_figure_data(reference.figure)}
+            {
+                "drive": reference.drive,
+                "kind": reference.kind,
+                "source": reference.source,
+                **_figure_data(reference.figure),
+            }
             for reference in judged.references
         ],
     }

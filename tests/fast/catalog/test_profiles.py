@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.catalog.profiles import Criterion, load_profile, profile_names
-from iogauge.errors import IogaugeError
+from iogauge.errors import UsageError
 from iogauge.reviews.manifest import new_manifest
 from iogauge.suites import SUITES
 from iogauge.suites.tenants import FIRST, NEIGHBOURS
@@ -81,31 +81,13 @@ def test_a_wrong_criterion_is_refused_with_its_place(line: str, reason: str, tmp
     path.write_text(
         f'title = "a"\nuse = "b"\n[[criterion]]\nname = "c"\nsuite = "mixed"\nat = 70\nsource = "ours"\n{line}\n'
     )
-    with pytest.raises(IogaugeError, match=reason) as refused:
+    with pytest.raises(UsageError, match=reason) as refused:
         load_profile(str(path))
     assert "criterion.1" in str(refused.value)
     assert refused.value.hint
 
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
-    with pytest.raises(IogaugeError, match="no profile 'etdc'") as refused:
+    with pytest.raises(UsageError, match="no profile 'etdc'") as refused:
         load_profile("etdc")
     assert refused.value.hint == "did you mean etcd?"
-
-
-def test_a_position_that_no_suite_has_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(
-        'title = "a"\nuse = "b"\n[[criterion]]\nname = "c"\nsuite = "mixed"\nat = 71\nquantity = "iops"\n'
-        'at_least = 1\nsource = "ours"\n'
-    )
-    with pytest.raises(IogaugeError, match="needs no step of mixed"):
-        new_manifest(
-            [SUITES["mixed"]],
-            [builders.target("/dev/nvme0n1", kind="block", size_bytes=10**12)],
-            seed=1,
-            command=(),
-            machine=builders.manifest([]).machine,
-            ceiling=None,
-            use=[load_profile(str(path))],
-        )

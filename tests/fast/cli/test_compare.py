@@ -89,7 +89,7 @@ def test_a_review_is_the_baseline(saved: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(("name", "why"), [("nothing", "names no side"), ("model:p", "fits 2 sides")])
 def test_a_baseline_is_one_side(name: str, why: str, saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", f"{saved}/models", "--baseline", name]) == 1
+    assert main(["compare", f"{saved}/models", "--baseline", name]) == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert f"--baseline {name} {why}" in error
     assert "model:p4800x, model:p3700" in hint

@@ -46,7 +46,7 @@ def test_a_page_of_a_comparison_needs_something_to_compare(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["compare", f"{saved}/fast", "--format=html"]) == 1
+    assert main(["compare", f"{saved}/fast", "--format=html"]) == 2
     assert "only one side is named" in capsys.readouterr().err
     assert main(["compare", f"{saved}/fast", f"{saved}/flash", "--format=html", "--json"]) == 2
     assert "exclude each other" in capsys.readouterr().err

@@ -74,7 +74,7 @@ def test_the_step_that_was_meant_is_named(
     step: str, hint: str, saved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
-    assert main(["show", str(saved), f"--step={step}"]) == 1
+    assert main(["show", str(saved), f"--step={step}"]) == 2
     assert capsys.readouterr().err.splitlines()[1].startswith(f"hint: {hint}")
 
 

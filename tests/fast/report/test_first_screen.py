@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import html
+import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge.cli import main
-from iogauge.report.names import short_name
+from iogauge.library.reading.report import read_report
 from iogauge.report.page import render
 from iogauge.report.page.first_screen import key_figures, ranked, subject
 from iogauge.report.page.verdict import REMARK, shown_effect
 from iogauge.report.sections import Report
+from iogauge.results.names import short_name
 from iogauge.stats.figures import Ratio
+from iogauge.verdicts.text import sentence
 from tests import reviews
 from tests.reviews import Drive
 
@@ -88,9 +94,63 @@ def test_what_was_tested_is_a_line_with_the_full_name(folder: Path) -> None:
     assert "\n" not in line
 
 
-def test_a_verdict_comes_before_the_headline(folder: Path) -> None:
-    page = render.page(Report.of([folder / "flash"]), verdict="Good enough for a <log>.")
-    assert page.index("Good enough for a &lt;log&gt;.") < page.index('class="headline"')
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a review for two uses. The disk misses the limit of commits with O_DSYNC by four threads."""
+    path = tmp_path_factory.mktemp("judged") / "saved"
+    iogauge.review("model:disk-7200", use=["etcd", "ceph-osd"], runtime="200ms", seed=1, output=path)
+    return path
+
+
+def test_a_page_keeps_the_verdict_of_its_review_and_leads_with_what_decides(judged: Path) -> None:
+    report = read_report([judged])
+    (etcd, osd) = report.verdicts
+    assert (etcd.profile.name, osd.profile.name) == ("etcd", "ceph-osd")
+    assert report.lead is not None
+    assert report.lead.answer == "no"
+    decides = report.lead.deciding
+    assert report.hero is not None
+    assert report.hero.series == decides.criterion.series
+    first = key_figures(report)[0]
+    assert first.name.lower().startswith(decides.criterion.name.lower())
+    page = render.page(report)
+    text = html.unescape(re.sub(r"<[^>]+>", " ", page[page.index("<main>") :]))
+    assert text.index(f"{sentence(etcd)}.") < text.index("Findings")
+    assert "Judged for a Ceph OSD" in text
+    assert "modelled: P4800X 375 GB" in text
+
+
+def test_markdown_and_show_keep_it_too(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (
+        ["report", "--format=md"],
+        ["report", "--format=md", "-v"],
+        ["show"],
+        ["show", "-v"],
+        ["judge"],
+    ):
+        main([command[0], str(judged), *command[1:]])
+        said = capsys.readouterr().out
+        assert "7200 rpm hard disk" in said
+        assert "etcd" in said, command
+        assert "Ceph OSD" in said or "ceph-osd" in said, command
+    main(["show", str(judged), "--json"])
+    assert len(json.loads(capsys.readouterr().out)["verdicts"]) == 2
+    main(["show", str(judged), "--suite=mixed"])
+    assert "etcd" not in capsys.readouterr().out
+
+
+def test_a_use_whose_file_is_gone_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'title = "a"\nuse = "b"\n[[criterion]]\nname = "c"\nsuite = "mixed"\nat = 70\nquantity = "iops"\n'
+        'at_least = 1\nsource = "ours"\n'
+    )
+    saved = tmp_path / "saved"
+    iogauge.review("model:ram", use=str(own), runtime="100ms", seed=1, output=saved)
+    own.unlink()
+    for command in ("report", "show"):
+        assert main([command, str(saved)]) == 0
+        assert f"warning: not judged: {own}: no such file" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_an_overview_has_a_panel_for_each_suite_and_captions_name_their_origin(tmp_path: Path) -> None:

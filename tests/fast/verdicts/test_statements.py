@@ -69,7 +69,7 @@ def test_what_was_not_measured_is_said_with_its_command(logs: iogauge.Review) ->
 def test_targets_are_references_for_each_other(logs: iogauge.Review) -> None:
     optane, disk = iogauge.judge(logs, use="etcd")
     commit = disk.criteria[0]
-    (reference,) = commit.references
+    (reference,) = [other for other in commit.references if other.kind == "reviewed"]
     assert reference.drive == optane.target
     assert reference.figure == optane.criteria[0].figure
 
@@ -88,24 +88,49 @@ def test_the_command_says_the_answer_by_its_status(
 ) -> None:
     assert main(["judge", str(logs.path), "--for", "wal"]) == 3
     shown = capsys.readouterr().out
-    assert "P4800X 375GB (model) is fit for a write-ahead log: all 4 criteria are met" in shown.replace(
+    assert "P4800X 375 GB (model) is fit for a write-ahead log: all 4 criteria are met" in shown.replace(
         "\n", " "
     )
-    assert len(shown.splitlines()) <= 60
+    assert len(shown.splitlines()) <= 72
     assert max(map(len, shown.splitlines())) <= 80
     assert main(["judge", str(logs.path), "--for", "oltp", "--json"]) == 3
     data = json.loads(capsys.readouterr().out)
     assert {verdict["answer"] for verdict in data["verdicts"]} == {"not shown", "no"}
-    # Without a use: every profile of which something was measured.
-    main(["judge", str(logs.path)])
-    table = capsys.readouterr().out
-    assert {line.split()[0] for line in table.splitlines() if line[0] != " "} == {
-        *("ceph-osd", "etcd", "oltp", "wal"),
-        "why:",
-    }
-    assert "wal       yes: p4800x\n          no: disk-7200\n" in table
-    assert main(["judge", str(logs.path), "--for", "etdc"]) == 1
+    assert main(["judge", str(logs.path), "--for", "etdc"]) == 2
     assert "did you mean etcd?" in capsys.readouterr().err
+
+
+def test_without_a_use_each_drive_has_one_answer_by_its_own_reviews(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each review answers for the use that it was made for; the other one measured less of it."""
+    monkeypatch.chdir(tmp_path)
+    for use in ("ceph-osd", "backup"):
+        iogauge.review(DISK, use=use, runtime="200ms", seed=1, output=use)
+    main(["judge", "ceph-osd", "backup"])
+    assert capsys.readouterr().out == (
+        "a 7200 rpm hard disk in 2 reviews, judged for 2 uses:\n"
+        "ceph-osd  no: a 7200 rpm hard disk (model) (ceph-osd)\n"
+        "backup    yes: a 7200 rpm hard disk (model) (backup)\n"
+        "why: iogauge judge ceph-osd --for ceph-osd\n"
+    )
+    # A use that is named is judged by every review.
+    assert len(iogauge.judge("ceph-osd", "backup", use="backup")) == 2
+
+
+def test_without_a_use_of_its_own_a_review_is_judged_for_all_that_it_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "saved"
+    iogauge.review([OPTANE, DISK], suites="commit-latency", runtime="200ms", seed=1, output=saved)
+    main(["judge", str(saved)])
+    first, *rows, why = capsys.readouterr().out.splitlines()
+    assert first == "2 targets, judged for 4 uses:"
+    assert {row.split()[0] for row in rows if row[0] != " "} == {"ceph-osd", "etcd", "oltp", "wal"}
+    assert "etcd      yes: P4800X 375 GB (model)" in rows
+    assert "          no: a 7200 rpm hard disk (model)" in rows
+    # The first use that is missed, and the review where it is.
+    assert why == f"why: iogauge judge {saved} --for ceph-osd"
 
 
 def test_a_disk_is_fit_for_backups_and_no_flash_is_needed(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def fitness(*outcomes: Outcome, caveat: str = "") -> Fitness:
             criterion=(CRITERION,) * len(outcomes),
         ),
         target="Flash 9000",
+        model="Flash 9000 1TB",
         path="/dev/nvme0n1",
         review="saved",
         criteria=tuple(map(judged, outcomes)),

@@ -53,10 +53,11 @@ def show_brief(review: Review, *, command: Command, after: str = "") -> None:
     streams.say("".join(f"{line}\n" for line in warnings), end="")
 
 
-def show_verdicts(verdicts: Verdicts, review: Review, *, after: str) -> None:
+def show_verdicts(verdicts: Verdicts, review: Review, *, command: Command, after: str = "") -> None:
     """Print the verdicts for the uses that a review is for, in the place of its tables, then the warnings on stderr."""
-    streams.show(f"{verdicts.to_brief()}{EVERYTHING}\n{after}\n")
-    say_warnings(review.warnings, command="review")
+    lines = [EVERYTHING, *([after] if after else [])]
+    streams.show(verdicts.to_brief() + "".join(f"{line}\n" for line in lines))
+    say_warnings(review.warnings, command=command)
 
 
 def say_warnings(warnings: Sequence[Notice], *, command: Command) -> None:

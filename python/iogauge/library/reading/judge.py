@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iogauge.errors import IogaugeError
-from iogauge.library.options import StrPath, as_list, flat
+from iogauge.catalog.profiles import Profile
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.library.options import StrPath, as_list, flat, profiles_named
 from iogauge.library.public import public
+from iogauge.results.suite_result import SuiteResult
 from iogauge.text import html
 from iogauge.text.option import call
 from iogauge.verdicts.fitness import Fitness
@@ -21,10 +23,13 @@ def judge(*reviews: StrPath | Sequence[StrPath], use: Sequence[StrPath] | StrPat
 
     Args:
         reviews: directories of saved reviews. Their targets are references for each other, on the same scale.
-        use: profiles: names such as ``"wal"``, or TOML files of your own; by default all of iogauge's of which
-            anything was measured.
+        use: profiles: names such as ``"wal"``, or TOML files of your own; by default those that the reviews were made
+            for, else all of iogauge's of which anything was measured.
 
-    Raises IogaugeError if there is no such review or profile, or no target to judge.
+    Drive models and published figures are references, too; they decide nothing.
+
+    Raises UsageError if there is no such profile, or if a file names what no suite has; and IogaugeError if there is no
+    such review, or no target to judge.
 
     Examples:
         >>> import iogauge, tempfile
@@ -34,31 +39,61 @@ def judge(*reviews: StrPath | Sequence[StrPath], use: Sequence[StrPath] | StrPat
         >>> [verdict.answer for verdict in iogauge.judge(saved, use="etcd")]
         ['yes']
     """
-    from iogauge.catalog.profiles import load_profile, profile_names
+    from iogauge.catalog import PREFIX
+    from iogauge.catalog.profiles import profile_names
+    from iogauge.results.names import shorten_labels
     from iogauge.results.review import keep_computed, load
-    from iogauge.stats.limits import Outcome
-    from iogauge.verdicts.fitness import fitness_of
 
-    named = as_list(use)
-    profiles = [load_profile(name) for name in named or profile_names()]
-    results = load([Path(path) for path in flat(reviews)])
-    verdicts = tuple(fitness for profile in profiles for fitness in fitness_of(results, profile))
-    if not verdicts:
-        raise IogaugeError(
-            f"{', '.join(flat(reviews))}: no target was measured alone",
-            hint=f"measure one: {call('review', 'TARGET', use=profiles[0].name)}",
-        )
-    if not named:
-        verdicts = tuple(
-            fitness for fitness in verdicts if len(fitness.of(Outcome.NOT_MEASURED)) < len(fitness.criteria)
-        )
-        if not verdicts:
-            raise IogaugeError(
-                f"{', '.join(flat(reviews))}: no criterion of any profile was measured",
-                hint=f"measure those of one: {call('review', 'TARGET', use=profiles[0].name)}",
+    named, paths = as_list(use), flat(reviews)
+    for path in paths:
+        if path.startswith(PREFIX):
+            raise UsageError(
+                f"{path}: is a drive model, not a saved review",
+                hint="models are references anyway; to judge one, review it: "
+                f"{call('review', path, **({'use': named[0]} if named else {}))}",
             )
+    profiles = profiles_named(named)  # before anything is read
+    results = load([Path(path) for path in paths])
+    shorten_labels(results)
+    profiles = profiles or profiles_of(results) or profiles_named(profile_names())
+    verdicts = verdicts_on(results, profiles, every=bool(named))
+    if not verdicts:
+        what = "no target was measured alone" if named else "no criterion of any profile was measured"
+        remedy = call("review", "TARGET", use=profiles[0].name)
+        raise IogaugeError(f"{', '.join(paths)}: {what}", hint=f"measure what a use needs: {remedy}")
     keep_computed(results)
     return Verdicts(verdicts)
+
+
+def profiles_of(results: Iterable[SuiteResult]) -> tuple[Profile, ...]:
+    """Return the profiles that reviews were made for. Raises as ``profiles_named`` does."""
+    return profiles_named(name for result in results for name in result.manifest.use)
+
+
+def verdicts_on(
+    results: Sequence[SuiteResult], profiles: Iterable[Profile], *, every: bool
+) -> tuple[Fitness, ...]:
+    """Return the verdicts of profiles on the targets of reviews.
+
+    Unless ``every`` one is wanted, only those of which something was measured, of a drive those with the most criteria.
+    """
+    from iogauge.verdicts.fitness import best_measured, fitness_of
+
+    verdicts = tuple(fitness for profile in profiles for fitness in fitness_of(results, profile))
+    return verdicts if every else best_measured(verdicts)
+
+
+def judge_own(review: StrPath, *, say: Callable[[str], None]) -> Verdicts | None:
+    """Return the verdicts for the uses that a review was made for. None: for none, or, with a warning, one is gone."""
+    from iogauge.store import Review
+
+    if not Review.open(Path(review)).manifest.use:
+        return None
+    try:
+        return judge(review)
+    except IogaugeError as error:
+        say(f"warning: not judged: {error}")
+        return None
 
 
 @dataclass(frozen=True, repr=False)

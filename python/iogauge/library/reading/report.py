@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from iogauge.errors import UsageError
-from iogauge.library.options import StrPath, as_list, flat, require_choice
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.library.options import StrPath, as_list, flat, profiles_named, require_choice
 from iogauge.library.progress import OnProgress, Progress
 from iogauge.library.public import public
+from iogauge.library.reading.judge import profiles_of, verdicts_on
 from iogauge.library.reading.judge_by import absolute, conclude_with
 from iogauge.text.option import option
 
@@ -50,7 +52,8 @@ def write_report(
         suites: the names of the suites to report; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
         judge_by: Python files with your own suites, which are run for their findings.
-        use: profiles, such as ``"wal"``: the report begins with whether the drives are good enough for them.
+        use: profiles, such as ``"wal"``: the report begins with whether the drives are good enough for them. By default
+            those that the reviews were made for.
         verbose: write all tables as Markdown; by default the answer and what else fits into 8 kB.
         on_progress: is called with each piece of news (``Progress``): parts that are done, and incomplete reviews.
 
@@ -71,12 +74,10 @@ def write_report(
         suites=as_list(suites),
         margin=fraction(margin, name="margin"),
         judge_by=as_list(judge_by),
+        use=as_list(use),
         on_progress=on_progress,
     )
-    verdict = verdict_of(names, use=as_list(use))
-    page.write(
-        written(report, format=layout, verdict=verdict, verbose=verbose, on_progress=on_progress).encode()
-    )
+    page.write(written(report, format=layout, verbose=verbose, on_progress=on_progress).encode())
     return page.path
 
 
@@ -86,14 +87,20 @@ def read_report(
     suites: Sequence[str] = (),
     margin: float = MARGIN,
     judge_by: Collection[StrPath] = (),
+    use: Sequence[str] = (),
     trusted: frozenset[str] = frozenset(),
     on_progress: OnProgress = lambda _: None,
     baseline: str | None = None,
 ) -> Report:
-    """Read reviews into a report, and say which of them are incomplete. Raises IogaugeError as ``Report.of`` does."""
+    """Read reviews into a report, and say which of them are incomplete.
+
+    It has the verdicts for ``use``, or else for the uses that the reviews were made for. Raises UsageError for a use
+    that there is not, and IogaugeError as ``Report.of`` does.
+    """
     from iogauge.report.sections import Report
 
     say = message(on_progress)
+    named = profiles_named(use)
     report = Report.of(
         [fspath(name) for name in names],
         conclude=conclude_with(absolute(judge_by) | trusted, lambda text: say(f"warning: {text}")),
@@ -107,44 +114,36 @@ def read_report(
             steps = ", ".join(step.id for step in drive.missing)
             say(f"warning: {drive.path} is incomplete: no step {steps}")
             say(f"hint: complete it: {drive.manifest.completed_by(str(drive.path))}")
-    return report
+    try:
+        profiles = named or profiles_of(report.drives)
+    except IogaugeError as error:
+        say(f"warning: not judged: {error}")
+        return report
+    return replace(report, verdicts=verdicts_on(report.drives, profiles, every=bool(named)))
 
 
 def written(
     report: Report,
     *,
     format: Format,  # noqa: A002
-    verdict: str = "",
     verbose: bool = False,
     on_progress: OnProgress = lambda _: None,
 ) -> str:
-    """Return a report as the text of a page, or as Markdown: a short one, or with ``verbose`` all of it.
-
-    ``verdict`` is a sentence that stands before the headline.
-    """
+    """Return a report as the text of a page, or as Markdown: a short one, or with ``verbose`` all of it."""
     from iogauge.report.markdown import markdown
     from iogauge.report.markdown_brief import brief
     from iogauge.report.page import render
     from iogauge.results.review import keep_computed
-    from iogauge.text.markdown import escaped
+    from iogauge.verdicts.markdown import as_markdown
 
     if format == "html":
-        text = render.page(report, verdict=verdict, on_progress=parts("drawing", on_progress))
+        text = render.page(report, on_progress=parts("drawing", on_progress))
     elif verbose:
-        text = f"**{escaped(verdict)}**\n\n{markdown(report)}" if verdict else markdown(report)
+        text = "\n".join([*([as_markdown(report.verdicts)] if report.verdicts else []), markdown(report)])
     else:
-        text = brief(report, verdict=verdict)
+        text = brief(report)
     keep_computed(report.drives)
     return text
-
-
-def verdict_of(names: Sequence[StrPath], *, use: Sequence[StrPath]) -> str:
-    """Return the verdicts on reviews for some uses, a sentence each; empty without a use. Raises as ``judge`` does."""
-    from iogauge.library.reading.judge import judge
-    from iogauge.results.published import is_published
-
-    saved = [name for name in names if not is_published(fspath(name))]
-    return " ".join(judge(saved, use=use).sentences) if use else ""
 
 
 def format_of(output: Path | None, format: Format | None) -> Format:  # noqa: A002

@@ -8,7 +8,7 @@ from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.errors import IogaugeError, UsageError
+from iogauge.errors import UsageError
 from iogauge.library.notebook import folded_warnings
 from iogauge.library.options import StrPath, as_list
 from iogauge.library.public import public
@@ -51,8 +51,8 @@ def open_review(
             stranger: no other file that it names is run.
         on_message: is called with the reason why a suite cannot be judged.
 
-    Raises IogaugeError if there is no review, it is damaged or newer, or it lacks one of the suites; and UsageError for
-    ``"published"``, which has neither suites nor steps: ``published`` returns those figures.
+    Raises IogaugeError if there is no review, or it is damaged or newer; and UsageError if it lacks one of the suites,
+    and for ``"published"``, which has neither suites nor steps: ``published`` returns those figures.
     """
     from iogauge.results.published import PUBLISHED, is_published
 
@@ -88,9 +88,7 @@ class Review(Tabular):
         self._trusted = trusted
         there = dict.fromkeys(plan.suite for plan in saved.manifest.plans)
         if unknown := [name for name in suites if name not in there]:
-            raise IogaugeError(
-                f"{saved.path} has no suite {unknown[0]!r}", hint=f"it has: {', '.join(there)}"
-            )
+            raise UsageError(f"{saved.path} has no suite {unknown[0]!r}", hint=f"it has: {', '.join(there)}")
         plans = [plan for plan in saved.manifest.plans if not suites or plan.suite in suites]
         self.suites: tuple[SuiteResult, ...] = tuple(judged(saved, plans, warn=on_message, trusted=trusted))
         """The result of each suite on each of its targets."""
@@ -152,7 +150,7 @@ class Review(Tabular):
                 )
             return named[0]
         if target not in paths:
-            raise IogaugeError(
+            raise UsageError(
                 f"{self.path} has no {name} of {target}", hint=f"its targets: {', '.join(paths)}"
             )
         return paths[target]
@@ -181,7 +179,7 @@ class Review(Tabular):
     def step(self, step: str | Run) -> RunResult:
         """Return one step in full, by its id or as a position's run: every job in every direction.
 
-        Raises IogaugeError if there is none, or it is not complete.
+        Raises UsageError if there is none, and IogaugeError if it is not complete.
         """
         from iogauge.workload.suggest import closest
 
@@ -193,7 +191,7 @@ class Review(Tabular):
             near = closest(step_id, names)
             first = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
             listed = either(command="show --json", library="Review.steps")
-            raise IogaugeError(
+            raise UsageError(
                 f"{self.path} has no step {step_id!r}",
                 hint=f"did you mean {names[near]}?" if near else f"its steps: {first}; see {listed}",
             )

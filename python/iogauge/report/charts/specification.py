@@ -56,6 +56,8 @@ class Chart:
     dense: bool = False
     """Whether it has so many marks that a picture would be larger than the data."""
 
+    series: str = ""
+    """The series of the suite that it shows; empty: all."""
     caption: str = ""
     """Where its figures come from, for a picture that leaves the report."""
 

@@ -67,6 +67,7 @@ def _chart(drives: Sequence[SuiteResult], series: str, *, name: str) -> Chart:
         table,
         specs,
         statistic_choices(table, texts),
+        series=series,
     )
 
 

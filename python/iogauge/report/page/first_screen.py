@@ -18,16 +18,17 @@ from itertools import chain, zip_longest
 from iogauge.comparison.findings import statements
 from iogauge.comparison.wording import place_text
 from iogauge.report.charts.data import counts_requests
-from iogauge.report.names import full_names
 from iogauge.report.page.comparison import Pair, PairPart
 from iogauge.report.page.verdict import Sentence, ends, judged, load_text
 from iogauge.report.sections import Report
 from iogauge.results.figures import metric_text
+from iogauge.results.names import full_names
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
 from iogauge.text import numbers
 from iogauge.text.cells import interval, latency
 from iogauge.text.numbers import capitalised
+from iogauge.verdicts.fitness import metric_of
 
 MOST_FINDINGS = 7
 """More findings than this are folded."""
@@ -123,7 +124,30 @@ def _by_effect(groups: Sequence[Sequence[Finding]]) -> list[Finding]:
 
 
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
-    """Return the most important figures: of a comparison its ratios, else of each suite its own."""
+    """Return the most important figures: those that a verdict judges, a comparison's ratios, or each suite's own."""
+    figures = {figure.name: figure for figure in (*_judged(report), *_own_figures(report))}
+    return tuple(figures.values())[:MOST_FIGURES]
+
+
+def _judged(report: Report) -> Iterator[KeyFigure]:
+    """Yield what decides the verdict that the page leads with, of every target, then its other criteria."""
+    if report.lead is None:
+        return
+    criteria = report.lead.profile.criterion
+    first = criteria.index(report.lead.deciding.criterion)
+    same = [fitness for fitness in report.verdicts if fitness.profile == report.lead.profile]
+    places = [first, *(place for place in range(len(criteria)) if place != first)]
+    for place in places:
+        for fitness in same:
+            judged = fitness.criteria[place]
+            about = f"{fitness.target}: " if len(same) > 1 else ""
+            name = f"{about}{judged.criterion.name}, {metric_text(metric_of(judged.criterion))}"
+            if judged.figure is not None:
+                yield (_latency if judged.figure.unit == "ns" else _rate)(capitalised(name), judged.figure)
+
+
+def _own_figures(report: Report) -> tuple[KeyFigure, ...]:
+    """Return the figures of a report without verdicts."""
     if any(pair.parts for pair in report.pairs):
         ratios = [list(_ratios(part, report)) for pair in report.pairs for part in pair.parts]
         figures = _in_turn(ratios, most=FEWEST_FIGURES)

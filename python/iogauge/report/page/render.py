@@ -32,6 +32,8 @@ from iogauge.report.sections import Report
 from iogauge.results.review import OnProgress, no_progress
 from iogauge.results.warnings import warnings
 from iogauge.stats.quantiles import FEWEST_BLOCKS
+from iogauge.verdicts.markdown import criteria_table
+from iogauge.verdicts.text import sentences
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -41,10 +43,9 @@ FEW_CHOICES = 6
 """More choices than this are a list, not buttons side by side."""
 
 
-def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_progress) -> str:
+def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
     """Return the page of a report as HTML.
 
-    ``verdict`` is a sentence that stands before the headline, such as whether the drive is good enough for a use.
     ``on_progress`` gets the number of charts drawn so far, and their total.
     """
     charts = report.charts
@@ -58,7 +59,9 @@ def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_prog
         titles=", ".join(section.plan.title for section in report.sections),
         tested=report.tested,
         subject=first_screen.subject(report),
-        verdict=verdict,
+        verdict=sentences(report.verdicts),
+        verdicts=report.verdicts,
+        criteria_table=criteria_table,
         findings=first_screen.ranked(report),
         most_findings=first_screen.MOST_FINDINGS,
         key_figures=first_screen.key_figures(report),

@@ -55,7 +55,7 @@ def test_a_wrong_command_line_is_refused(capsys: pytest.CaptureFixture[str], arg
 
 def test_a_model_that_is_not_there_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     status, said = refused(capsys, "p4801x", "--socket", "x")
-    assert status == 1
+    assert status == 2
     assert "p4801x" in said
 
 

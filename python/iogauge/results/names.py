@@ -30,6 +30,7 @@ _MAKERS = {
 """Words before a model's number that tell no two of a maker's drives apart."""
 _CAPACITY = re.compile(r"^(\d+(?:\.\d+)?)([KMGTP]B)$")
 _MODELLED = re.compile(r" \((model(?: behind [^()]*)?)\)")
+_LISTED = re.compile(r", (model(?: behind [^()]*)?)(?= \(| \[|$)")
 
 
 def short_name(model: str) -> str:
@@ -53,6 +54,15 @@ def shorten_labels(drives: Sequence[SuiteResult]) -> None:
     if len(set(short.values())) == len(short):
         for drive in drives:
             drive.label = short[drive.label]
+
+
+def in_sentence(label: str) -> str:
+    """Return a label as the subject of a sentence: what follows its comma stands in brackets.
+
+    >>> in_sentence("P4800X 375 GB, model"), in_sentence("P4800X 375 GB, model (saved)"), in_sentence("test.bin on vda")
+    ('P4800X 375 GB (model)', 'P4800X 375 GB (model) (saved)', 'test.bin on vda')
+    """
+    return _LISTED.sub(r" (\1)", label)
 
 
 def full_names(drives: Sequence[SuiteResult]) -> tuple[str, ...]:
