@@ -109,17 +109,17 @@ def review(
 
 def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
     """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review."""
+    from iogauge.cli.brief.quick import quick_text
     from iogauge.library.find.search import SUITE as FIND
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.tunings.ladder import SUITE as LADDER
     from iogauge.report.find_text import find_text
     from iogauge.report.ladder_text import ladder_text
-    from iogauge.report.quick_text import quick_text
 
     writers: dict[str, Callable[[SavedReview], str]] = {
         FIND: lambda review: find_text(next(iter(review))),
         LADDER: lambda review: ladder_text(next(iter(review))),
-        QUICK: lambda review: quick_text(next(iter(review)), review.warnings),
+        QUICK: lambda review: quick_text(next(iter(review)), review.warnings, columns=streams.columns()),
     }
     suites = [plan.suite for plan in saved.manifest.plans]
     return writers.get(suites[0]) if len(suites) == 1 else None
@@ -199,15 +199,16 @@ def show(
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
     verdicts = _verdicts(saved) if saved.manifest.use else None
-    own = _own_text(saved)
-    quick = saved.manifest.plans[0].suite == QUICK  # its text has the warnings
+    quick = saved.manifest.plans[0].suite == QUICK
+    own = None if quick and verbose else _own_text(saved)
+    text = own(review) if own and not as_json else ""
     if as_json:
         data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
         streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
     else:
         after = f"next: iogauge report {quoted}"
         if own:
-            streams.show(f"{own(review)}{after}\n")
+            streams.show(f"{text}{after}\n")
         elif verbose:
             streams.show(f"{verdicts}\n{review}{after}\n" if verdicts else f"{review}{after}\n")
         elif verdicts:
@@ -216,8 +217,8 @@ def show(
             show_brief(review, command="review", after=after)
     if as_json or verbose:
         streams.say(surroundings.warnings(review.warnings), end="")
-    elif own and not quick:
-        say_warnings(review.warnings, command="review")
+    elif own and not quick:  # the text of quick has its warnings, to be copied with it
+        say_warnings(review.warnings, command="review", shown=text.splitlines())
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from iogauge.report.markdown import circumstances, machine_lines, settings_lines, suite_lines
 from iogauge.report.page import first_screen
+from iogauge.report.ranking import Finding
 from iogauge.report.sections import Report
 from iogauge.text.markdown import escaped, table
 from iogauge.text.numbers import counted
@@ -35,7 +36,7 @@ def brief(report: Report, *, verdict: str = "") -> str:
     return text.rstrip() + "\n" + _more(left_out)
 
 
-def _answer(report: Report, findings: tuple[first_screen.Finding, ...], verdict: str) -> Iterator[str]:
+def _answer(report: Report, findings: tuple[Finding, ...], verdict: str) -> Iterator[str]:
     yield f"## {escaped(', '.join(report.tested))}"
     yield ""
     yield escaped(first_screen.subject(report))
@@ -58,9 +59,7 @@ def _answer(report: Report, findings: tuple[first_screen.Finding, ...], verdict:
     yield ""
 
 
-def _details(
-    report: Report, findings: tuple[first_screen.Finding, ...]
-) -> Iterator[tuple[str, Iterable[str]]]:
+def _details(report: Report, findings: tuple[Finding, ...]) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the folded parts, those that readers want most first: each one's title and lines."""
     for label, drives in report.tested.items():
         yield f"Circumstances: {label}", circumstances(label, drives)

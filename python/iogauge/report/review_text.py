@@ -59,12 +59,7 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
     ``variation`` adds how the figures of every step differ from run to run.
     """
     lines = [line for result in judged for line in [*_table(result, manifest, variation=variation), ""]]
-    if any(re.search(r"~\??\d", line) for line in lines):
-        lines.append(
-            "~ fewer than ten samples lie beyond this quantile: run longer (a longer runtime, or pace full)"
-        )
-    if any(re.search(r"\?\d", line) for line in lines):
-        lines.append(numbers.TOO_SHORT)
+    lines += numbers.meanings(lines)
     intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
     if intervals:
         lines.append("in brackets: the 95 % interval")
