@@ -92,10 +92,8 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
     """Yield the lines of one plan."""
     plan, conclusions = result.plan, result.conclusions
     quantiles = sorted({*TABLE_QUANTILES, *([manifest.until_supported] if manifest.until_supported else [])})
-    run = sum(len(position.runs) for position in result.positions)
-    planned = run + len(result.missing)
     # A plan that only prepares a drive can have no steps.
-    done = f", {run} of {numbers.counted(planned, 'step')}" if planned else ""
+    done = f", {result.complete} of {numbers.counted(len(plan.steps), 'step')}" if plan.steps else ""
     yield from heading(f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}")
     for series, positions in result.by_series().items():
         if series:

@@ -86,8 +86,8 @@ def _title(review: Review, columns: int) -> str:
     manifest, results = review.manifest, review.suites
     names = list(dict.fromkeys(result.plan.title for result in results))
     targets = list(dict.fromkeys(target for result in results for target in result.plan.targets))
-    run = sum(1 for result in results for _ in result.runs)
-    steps = numbers.counted(run + sum(len(result.missing) for result in results), "step")
+    run = sum(result.complete for result in results)
+    steps = numbers.counted(sum(len(result.plan.steps) for result in results), "step")
     what = names[0] if len(names) == 1 else f"{len(names)} suites"
     begin = f"{what}, {run} of {steps}, pace {manifest.pace}: "
     modelled = " (models)" if all(target.modelled for target in manifest.targets) else ""
