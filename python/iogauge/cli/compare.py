@@ -1,4 +1,4 @@
-"""``iogauge compare``: compare saved reviews, and say what differs.
+r"""``iogauge compare``: compare saved reviews, and say what differs.
 
 Compare saved reviews step by step, and print what differs, by how much, and how sure that is.
 
@@ -28,7 +28,8 @@ and 1 if that cannot be decided. 'mixed[70 %].p99 worse by > 10%' judges one fig
 
     iogauge compare saved published
 
-    iogauge compare before after --fail-if 'worse by > 5%' --check-results checks.xml
+    iogauge compare before after --fail-if 'worse by > 5%' \
+        --check-results checks.xml
 
     iogauge compare three-targets --baseline model:p3700
 """

@@ -1,4 +1,4 @@
-"""``iogauge quick``: one minute on a drive or a file, and one table.
+r"""``iogauge quick``: one minute on a drive or a file, and one table.
 
 Measure TARGET for a minute, reads first, and print one table of the eight rows that CrystalDiskMark and KDiskMark show:
 1 MiB in order (SEQ1M) and 4 KiB at random (RND4K), with eight, 32 or one request in flight (Q), from one thread (T1).
@@ -12,7 +12,9 @@ compare' sets two of them side by side.
 
     iogauge quick /dev/nvme0n1
 
-    iogauge quick model:p4800x --fail-if 'quick[RND4K Q1T1 read].mean > 100us' --check-results checks.xml
+    iogauge quick model:p4800x \
+        --fail-if 'quick[RND4K Q1T1 read].mean > 100us' \
+        --check-results checks.xml
 """
 
 from __future__ import annotations

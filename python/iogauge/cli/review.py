@@ -1,4 +1,4 @@
-"""``iogauge review``: run published procedures on targets, and save each step before the next begins.
+r"""``iogauge review``: run published procedures on targets, and save each step before the next begins.
 
 Run published procedures on each TARGET in turn, save the results, and print the findings. TARGET is a block device, a
 file or model:NAME. A file that does not exist is created and filled with random data. model:NAME is a drive model: it
@@ -22,7 +22,8 @@ Each --fail-if condition is checked on every step ('read.p99.9 > 1ms') or on a r
 
     iogauge review /dev/nvme0n1 --suite mixed --destroy SERIAL
 
-    iogauge review model:p4800x --fail-if 'mixed[70 %].p99 > 1ms' --check-results checks.xml
+    iogauge review model:p4800x --fail-if 'mixed[70 %].p99 > 1ms' \
+        --check-results checks.xml
 """
 
 from __future__ import annotations

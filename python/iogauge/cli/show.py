@@ -1,4 +1,4 @@
-"""``iogauge show``: print the results of a saved review, without measuring anything.
+r"""``iogauge show``: print the results of a saved review, without measuring anything.
 
 Print what 'iogauge review' printed at its end, judged again by this version of iogauge: the main finding, a table and
 the gravest warnings, on one screen. --verbose prints every table, finding, note and warning. --step prints one step in
@@ -13,7 +13,8 @@ if one cannot be judged.
 
     iogauge show saved --suite mixed
 
-    iogauge show saved --fail-if 'commit-latency[1 log].p99 > 5ms' --checks checks.toml --check-results checks.xml
+    iogauge show saved --fail-if 'commit-latency[1 log].p99 > 5ms' \
+        --checks checks.toml --check-results checks.xml
 """
 
 from __future__ import annotations
