@@ -225,8 +225,7 @@ def show(
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:
         streams.say(f"hint: mend the cause, then try these again: iogauge review --resume {quoted}")
-    for step_id, violation in violations:
-        checks.say(violation, where=f"{step_id}: ")
+    checks.say([(f"{step_id}: ", violation) for step_id, violation in violations], results)
     broken = [violation for _, violation in violations]
     checks.write(results, names or {}, broken, suite=str(saved.path))
     checks.conclude(broken, failed=bool(failed))

@@ -94,8 +94,7 @@ def show(
         if as_json or verbose or variation:
             streams.say(warnings(saved.warnings), end="")
         saved.keep_computed()
-        for step_id, violation in violations:
-            checks.say(violation, where=f"{step_id}: ")
+        checks.say([(f"{step_id}: ", violation) for step_id, violation in violations], results)
         broken = [violation for _, violation in violations]
         checks.write(results, names, broken, suite=review)
         checks.conclude(broken)

@@ -76,7 +76,7 @@ def narrowed(
     >>> narrowed([["job", "p99"], ["128 KiB sequential reads", "12 us"]], [], columns=27, names=["job"])
     ['job                    p99', '...sequential reads  12 us']
     """
-    going = [head for head in leave_out if head in table[0]]
+    going = [head for head in dict.fromkeys(leave_out) if head in table[0]]
     while True:
         cut = _with_names_cut(table, names, least=NAME if going else 0, columns=columns)
         lines = aligned(cut, left=left)

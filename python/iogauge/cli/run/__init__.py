@@ -351,8 +351,7 @@ def _conclude(record: RunRecord, options: RunOptions, results: Sequence[Output])
     from iogauge.library.running import measurement
 
     violations = [violation for condition in options.conditions for violation in condition.check(record)]
-    for violation in violations:
-        checks.say(violation)
+    checks.say([("", violation) for violation in violations], results)
     interrupted, failure = record.result.stopped_by == "interrupt", measurement.failure(record)
     early = "the run was interrupted" if interrupted else failure[0] if failure else ""
     checks.write(results, options.names, violations, suite=record.jobs.source, early=early)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from iogauge.comparison.findings import statements
-from iogauge.comparison.wording import place_text
+from iogauge.comparison.wording import place_text, times_text
 from iogauge.report.page.comparison import Pair, PairPart
 from iogauge.report.page.verdict import Sentence, ends, judged, load_text
 from iogauge.report.ranking import Finding, by_effect
@@ -112,19 +112,17 @@ def _in_turn(groups: Sequence[Sequence[KeyFigure]], *, most: int) -> list[KeyFig
 
 
 def _ratios(part: PairPart, report: Report) -> Iterator[KeyFigure]:
-    """Yield the ratios that a comparison's findings are about."""
+    """Yield the ratios that a comparison's findings are about, each with what is divided by what: the greater first."""
     about = f"{part.compared.title}: " if len(report.sections) > 1 else ""
-    against = (
-        f"{part.compared.after.name} against {part.compared.before.name}, " if len(report.pairs) > 1 else ""
-    )
+    sides = [side.name for side in (part.compared.after, part.compared.before)]
+    if len(set(names := [name.partition(", model")[0] for name in sides])) == len(sides):
+        sides = names
     pairs = chain.from_iterable(statement.evidence[:1] for statement in statements(part.compared))
     for pair in dict.fromkeys(pairs):
-        times = numbers.times(pair.ratio.value, pair.ratio.low, pair.ratio.high)
-        value, _, bounds = times.partition(" ")
-        name = f"{metric_text(pair.metric)}, {place_text(pair)}"
-        yield KeyFigure(
-            f"{against}{about}{name}" if about or against else capitalised(name), value, bounds[1:-1]
-        )
+        value, _, bounds = times_text(pair).partition(" ")
+        divided = " / ".join(reversed(sides) if pair.falls else sides)
+        name = f"{metric_text(pair.metric)}, {place_text(pair)}, {divided}"
+        yield KeyFigure(f"{about}{name}" if about else capitalised(name), value, bounds[1:-1])
 
 
 def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:

@@ -193,5 +193,38 @@ def test_a_comparison(
     assert "-v shows everything" in lines
 
 
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_every_row_of_a_comparison_names_its_step(
+    columns: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suites = ("--suite=queue-depth", "--suite=mixed", "--runtime=20ms", "--seed=1")
+    for target in ("p4800x", "optane-memory-32g"):
+        assert main(["review", f"model:{target}", *suites, f"--output={tmp_path}/{target}"]) == 0
+    both = [f"{tmp_path}/{target}" for target in ("p4800x", "optane-memory-32g")]
+    lines = screen(capsys, monkeypatch, columns, "compare", *both)
+    assert sum("Intel Optane SSD DC P4800X 375GB" in line for line in lines) == 1, "the full name once"
+    head = next(line for line in lines if line.startswith("step  "))
+    assert ("A" in re.split(r"  +", head)) == (columns == WIDE)
+    rows = [re.split(r"  +", line)[:2] for line in lines if re.search(r"  (IOPS|p99)  ", line)]
+    assert len(rows) > 8
+    assert len({*map(tuple, rows)}) == len(rows)
+    assert all(re.search(r"\d+ (in flight|%)$", name) for name, _ in rows)
+    if columns == WIDE:
+        assert all(name.startswith(("Queue depth, ", "Mixed reads and writes, ")) for name, _ in rows)
+        assert not any("..." in name for name, _ in rows)
+    assert not any("..." in line for line in lines if line not in rows and re.match(r"[?~o]", line))
+
+
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_a_comparison_explains_the_marks_that_it_shows_and_cuts_no_sentence(
+    columns: int, saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names in (("fast", "flash"), ("targets",), ("suites", "targets")):
+        lines = screen(capsys, monkeypatch, columns, "compare", *(f"{saved}/{name}" for name in names))
+        for mark, meaning in (("~", numbers.TOO_FEW), ("?", numbers.TOO_SHORT)):
+            assert (meaning in lines) == any(re.search(rf"\{mark}[~?]*\d", line) for line in lines)
+        assert not any(line.endswith("...") for line in lines[lines.index("") :])
+
+
 def _path(saved: Path, name: str) -> str:
     return name if name == "published" else f"{saved}/{name}"
