@@ -7,6 +7,7 @@ Their form is that of man(7): name, synopsis, description, arguments, options, e
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def _parted(text: str) -> tuple[str, list[str]]:
     blocks = text.strip().split("\n\n")
     examples = [block for block in blocks if block.startswith("    ")]
     plain = [block for block in blocks if block not in examples]
-    return "\n\n".join(plain), ["\n".join(line.strip() for line in block.splitlines()) for block in examples]
+    return "\n\n".join(plain), list(map(textwrap.dedent, examples))
 
 
 def _paragraphs(text: str) -> list[str]:

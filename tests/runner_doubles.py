@@ -28,18 +28,32 @@ class Watching:
     def __init__(self) -> None:
         self.steps: list[str] = []
         self.ahead: list[int] = []
+        self.searches: list[bool] = []
+        self.more: list[bool] = []
         self.messages: list[str] = []
         self.intervals = 0
         self.starts = 0
         self.ends = 0
 
-    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+    def step(
+        self,
+        label: str,
+        *,
+        expected_s: float | None,
+        ahead: int,
+        ahead_s: float,
+        search: bool = False,
+        more: bool = False,
+    ) -> None:
         """A step begins."""
         assert expected_s is not None
         assert expected_s > 0
-        assert (ahead_s > 0) == (ahead > 0)
+        assert ahead_s > 0 or not ahead
+        assert more or not search, "steps follow from a search"
         self.steps.append(label)
         self.ahead.append(ahead)
+        self.searches.append(search)
+        self.more.append(more)
 
     def started(self, plan: RunPlan) -> None:
         """Workers begin."""

@@ -44,7 +44,16 @@ class Quiet:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+    def step(
+        self,
+        label: str,
+        *,
+        expected_s: float | None,
+        ahead: int,
+        ahead_s: float,
+        search: bool = False,
+        more: bool = False,
+    ) -> None:
         """A step begins."""
 
     def started(self, plan: RunPlan) -> None:

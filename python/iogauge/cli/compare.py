@@ -1,4 +1,4 @@
-"""``iogauge compare``: compare saved reviews, and say what differs.
+r"""``iogauge compare``: compare saved reviews, and say what differs.
 
 Compare saved reviews step by step, and print what differs, by how much, and how sure that is.
 
@@ -16,19 +16,21 @@ every step of a series. Such a test needs more repeats: at least 7 if the family
 and more if runs vary. 'iogauge plan' gives the number for the largest suite of a review. A single run has only its own
 interval, which does not show how runs differ.
 
-Only steps that both sides have are compared. In a series with increasing writes, B's latency is also interpolated
-between two of its steps, and marked.
+Only steps that both sides have are compared. In a series with increasing writes, the latency of a side that lacks a
+step is interpolated between two of its own, and marked.
 
 --format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 
 --fail-if 'worse by > 5%' is for regressions: the exit status is 3 if a main figure of B is that much worse than A's,
-and 1 if that cannot be decided. 'mixed[70 %].p99 worse by > 10%' judges one figure.
+and 1 if that cannot be decided. 'mixed[70 %].p99 worse by > 10%' judges one figure. The ten gravest figures have a
+line each; --check-results has all.
 
     iogauge compare optane flash
 
     iogauge compare saved published
 
-    iogauge compare before after --fail-if 'worse by > 5%' --check-results checks.xml
+    iogauge compare before after --fail-if 'worse by > 5%' \
+        --check-results checks.xml
 
     iogauge compare three-targets --baseline model:p3700
 """
@@ -141,8 +143,7 @@ def compare(
         streams.show(f"{claimed.path}\n")
     elif comparison:
         _print(comparison, layout, claimed, every=every, verbose=verbose, as_json=as_json)
-    for violation in violations:
-        checks.say(violation)
+    checks.say([("", violation) for violation in violations], results)
     checks.write(results, names, violations, suite=" ".join(reviews))
     checks.conclude(violations)
 

@@ -1,4 +1,4 @@
-"""``iogauge export``: write the figures and charts of saved reviews as files, for other programs.
+r"""``iogauge export``: write the figures and charts of saved reviews as files, for other programs.
 
 Write the figures of saved reviews as CSV or Parquet, and their charts as pictures.
 
@@ -17,7 +17,8 @@ For histograms and questions in SQL see 'iogauge query'.
 
     iogauge export saved --csv tables
 
-    iogauge export saved --pictures figures --charts write-pressure --charts 'mixed*'
+    iogauge export saved --pictures figures --charts write-pressure \
+        --charts 'mixed*'
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``iogauge find``: the most load that keeps a limit of latency.
+r"""``iogauge find``: the most load that keeps a limit of latency.
 
 Find the most IOPS, or MB/s, with which TARGET keeps a limit such as 'read.p99 < 1ms', and print the answer first.
 TARGET is a block device, a file or model:NAME. A limit is on the mean or a quantile of the latency of reads, of writes,
@@ -16,9 +16,11 @@ Writes destroy data, so a block device needs --destroy; the default load only re
 
     iogauge find /dev/nvme0n1 --limit 'p99 < 1ms'
 
-    iogauge find model:p4800x --rw randrw --rwmixread 70 --limit 'read.p99.9 < 500us'
+    iogauge find model:p4800x --rw randrw --rwmixread 70 \
+        --limit 'read.p99.9 < 500us'
 
-    iogauge find /dev/nvme0n1 --over depth --goal bandwidth --bs 128k --limit 'p99 < 5ms'
+    iogauge find /dev/nvme0n1 --over depth --goal bandwidth --bs 128k \
+        --limit 'p99 < 5ms'
 """
 
 from __future__ import annotations

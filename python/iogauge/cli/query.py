@@ -12,7 +12,7 @@ read_percent, threads and depth join it with the steps of the same load.
 Columns such as lat of totals and intervals are histograms: quantile_ns(lat, 0.99) and mean_ns(lat) read one. Never
 average percentiles; merged_quantile_ns(list(lat), 0.99) merges several histograms and reads the result.
 
-    iogauge query 'select target, position, "p99.9_ns" / 1000 as us from figures' saved
+    iogauge query 'select step, "p99.9_ns" / 1000 as us from figures' saved
 """
 
 from __future__ import annotations

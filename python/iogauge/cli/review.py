@@ -1,4 +1,4 @@
-"""``iogauge review``: run published procedures on targets, and save each step before the next begins.
+r"""``iogauge review``: run published procedures on targets, and save each step before the next begins.
 
 Run published procedures on each TARGET in turn, save the results, and print the findings. TARGET is a block device, a
 file or model:NAME. A file that does not exist is created and filled with random data. model:NAME is a drive model: it
@@ -22,7 +22,8 @@ Each --fail-if condition is checked on every step ('read.p99.9 > 1ms') or on a r
 
     iogauge review /dev/nvme0n1 --suite mixed --destroy SERIAL
 
-    iogauge review model:p4800x --fail-if 'mixed[70 %].p99 > 1ms' --check-results checks.xml
+    iogauge review model:p4800x --fail-if 'mixed[70 %].p99 > 1ms' \
+        --check-results checks.xml
 """
 
 from __future__ import annotations
@@ -108,17 +109,17 @@ def review(
 
 def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
     """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review."""
+    from iogauge.cli.brief.quick import quick_text
     from iogauge.library.find.search import SUITE as FIND
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.tunings.ladder import SUITE as LADDER
     from iogauge.report.find_text import find_text
     from iogauge.report.ladder_text import ladder_text
-    from iogauge.report.quick_text import quick_text
 
     writers: dict[str, Callable[[SavedReview], str]] = {
         FIND: lambda review: find_text(next(iter(review))),
         LADDER: lambda review: ladder_text(next(iter(review))),
-        QUICK: lambda review: quick_text(next(iter(review)), review.warnings),
+        QUICK: lambda review: quick_text(next(iter(review)), review.warnings, columns=streams.columns()),
     }
     suites = [plan.suite for plan in saved.manifest.plans]
     return writers.get(suites[0]) if len(suites) == 1 else None
@@ -187,15 +188,16 @@ def show(
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
     verdicts = judge_own(saved.path, say=streams.say)
-    own = _own_text(saved)
-    quick = saved.manifest.plans[0].suite == QUICK  # its text has the warnings
+    quick = saved.manifest.plans[0].suite == QUICK
+    own = None if quick and verbose else _own_text(saved)
+    text = own(review) if own and not as_json else ""
     if as_json:
         data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
         streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
     else:
         after = f"next: iogauge report {quoted}"
         if own:
-            streams.show(f"{own(review)}{after}\n")
+            streams.show(f"{text}{after}\n")
         elif verbose:
             streams.show(f"{verdicts}\n{review}{after}\n" if verdicts else f"{review}{after}\n")
         elif verdicts:
@@ -204,15 +206,14 @@ def show(
             show_brief(review, command="review", after=after)
     if as_json or verbose:
         streams.say(surroundings.warnings(review.warnings), end="")
-    elif own and not quick:
-        say_warnings(review.warnings, command="review")
+    elif own and not quick:  # the text of quick has its warnings, to be copied with it
+        say_warnings(review.warnings, command="review", shown=text.splitlines())
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:
         streams.say(f"hint: mend the cause, then try these again: iogauge review --resume {quoted}")
-    for step_id, violation in violations:
-        checks.say(violation, where=f"{step_id}: ")
+    checks.say([(f"{step_id}: ", violation) for step_id, violation in violations], results)
     broken = [violation for _, violation in violations]
     checks.write(results, names or {}, broken, suite=str(saved.path))
     checks.conclude(broken, failed=bool(failed))

@@ -1,4 +1,4 @@
-"""``iogauge show``: print the results of a saved review, without measuring anything.
+r"""``iogauge show``: print the results of a saved review, without measuring anything.
 
 Print what 'iogauge review' printed at its end, judged again by this version of iogauge: the main finding, a table and
 the gravest warnings, on one screen, or the verdict if the review was made for a use (--for). --verbose prints every
@@ -14,7 +14,8 @@ if one cannot be judged.
 
     iogauge show saved --suite mixed
 
-    iogauge show saved --fail-if 'commit-latency[1 log].p99 > 5ms' --checks checks.toml --check-results checks.xml
+    iogauge show saved --fail-if 'commit-latency[1 log].p99 > 5ms' \
+        --checks checks.toml --check-results checks.xml
 """
 
 from __future__ import annotations
@@ -99,8 +100,7 @@ def show(
         if as_json or verbose or variation:
             streams.say(warnings(saved.warnings), end="")
         saved.keep_computed()
-        for step_id, violation in violations:
-            checks.say(violation, where=f"{step_id}: ")
+        checks.say([(f"{step_id}: ", violation) for step_id, violation in violations], results)
         broken = [violation for _, violation in violations]
         checks.write(results, names, broken, suite=review)
         checks.conclude(broken)

@@ -1,9 +1,9 @@
 """Finds the figures of two sides that can be compared: those at the same position, in the same repeats.
 
 Two steps match if they have the same suite and series, and the same label or the same place on the axis. A series with
-increasing writes may have steps that were scaled to each drive. There, and only there, B's latency at one of A's
-places is interpolated between B's two neighbouring steps, linearly in its logarithm. Rates are not interpolated, and
-nothing is extrapolated beyond B's steps.
+increasing writes may have steps that were scaled to each drive. There, and only there, the latency of the side that
+lacks a step is interpolated between its two neighbouring steps, linearly in its logarithm. Rates are not interpolated,
+and nothing is extrapolated. So swapping the sides gives the same figures, with inverse ratios.
 
 With repeats on both sides, a repeat's number is its block. A figure is compared over the blocks that both sides have;
 with fewer than two such blocks it is left out.
@@ -46,7 +46,7 @@ class Match:
     after: Repeats
     """B's figures."""
     interpolated: bool = False
-    """Whether B's figures lie between two of its steps."""
+    """Whether one side has no such step, so that its figures lie between two of its steps."""
     averaged: tuple[int, int] | None = None
     """For a mean over a series: the number of its steps in the mean, and of all its steps."""
 
@@ -83,18 +83,36 @@ def have_repeats(before: Figures, after: Figures) -> bool:
 def match_figures(before: Figures, after: Figures, *, repeated: bool) -> list[Match]:
     """Return the figures that both sides have, in the order of A; ``repeated``: in two repeats or more.
 
-    If not ``repeated``, the figures of a match may be of different repeats.
+    Steps that only B has are among A's by their place. If not ``repeated``, the figures of a match may be of different
+    repeats.
     """
     matches = []
-    for (position, metric), ours in before.items():
-        exact = after.get((position, metric))
-        theirs = exact or _interpolated(after, position, metric)
-        match = Match(position=position, metric=metric, before=ours, after=theirs, interpolated=exact is None)
+    for position, metric in _in_order(before, after):
+        sides = [figures.get((position, metric)) for figures in (before, after)]
+        ours, theirs = (
+            exact or _interpolated(figures, position, metric)
+            for exact, figures in zip(sides, (before, after), strict=True)
+        )
+        match = Match(position=position, metric=metric, before=ours, after=theirs, interpolated=None in sides)
         if repeated:
             match = _common_repeats(match)
-        if metric in METRICS and len(match.after) >= (2 if repeated else 1):
+        if metric in METRICS and min(len(match.before), len(match.after)) >= (2 if repeated else 1):
             matches.append(match)
     return matches
+
+
+def _in_order(before: Figures, after: Figures) -> list[tuple[PositionKey, str]]:
+    """Return the positions and metrics of both sides: series in the order of A, their steps up or down the axis."""
+    keys = [*before, *(key for key in after if key not in before)]
+    series: dict[PositionKey, list[tuple[PositionKey, str]]] = {}
+    for position, metric in keys:
+        series.setdefault(replace(position, label="", at=0.0), []).append((position, metric))
+    for steps in series.values():
+        places = [position.at for position, _ in steps if (position, _) in before]
+        if not any(position.label for position, _ in steps) and len(steps) > len(places):
+            falling = bool(places) and places[0] > places[-1]
+            steps.sort(key=lambda step: step[0].at, reverse=falling)
+    return [step for steps in series.values() for step in steps]
 
 
 def _common_repeats(match: Match) -> Match:
@@ -197,13 +215,7 @@ def _means(position: PositionKey, steps: Sequence[Repeats], blocks: Iterable[int
 def unmatched(before: Figures, after: Figures, matched: Iterable[Match]) -> int:
     """Return how many steps of either side have no match.
 
-    If anything matched, B's steps under pressure do not count, since A's places are interpolated between them.
+    Steps are not left out if places of the other side lie between them.
     """
     positions = {match.position for match in matched}
-    ours, theirs = ({position for position, _ in figures} for figures in (before, after))
-    interpolating = {
-        position
-        for (position, _), repeats in after.items()
-        if positions and any(figure.pressed for figure in repeats.values())
-    }
-    return len(ours - positions) + len(theirs - ours - interpolating)
+    return len({position for position, _ in (*before, *after)} - positions)

@@ -52,6 +52,13 @@ class Side:
     name: str
     review: str
     rows: tuple[PositionFigure, ...]
+    full_name: str = ""
+    """The full names of its drives; empty: ``name`` is one."""
+
+    @property
+    def spelled_out(self) -> str:
+        """Its name, and the full name that it stands for."""
+        return f"{self.name}: {self.full_name}" if self.full_name else self.name
 
     @property
     def repeats(self) -> int:
@@ -75,7 +82,7 @@ class FigurePair:
     """B over A."""
     supported: bool
     interpolated: bool
-    """Whether B's figure lies between two of its steps."""
+    """Whether one side has no such step, so that its figure lies between two of its steps."""
     comparison: Comparison | None
     """The test over blocks; None for single runs."""
     pressed: bool

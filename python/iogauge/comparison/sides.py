@@ -19,6 +19,7 @@ from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.versus_published import VersusPublished, compare_with_published
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.results.figures import PositionFigure, figures_of
+from iogauge.results.names import full_names, shorten_labels
 from iogauge.results.published import named_drives, split_names
 from iogauge.results.reported import summary_rows
 from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_conclusions, no_progress
@@ -64,6 +65,7 @@ def compare_named(
     is not that of a review, or if no sides have anything in common.
     """
     drives = loaded(names, suites=suites)
+    shorten_labels(drives)
     result = differences(drives, names, margin=margin, baseline=baseline)
     refuse_nothing(result, names)
     keep_computed(drives)
@@ -181,7 +183,7 @@ def _named(sides: Sequence[Side], drives: Sequence[SuiteResult], name: str) -> S
     if of_review := [side for side in sides if Path(side.review) == Path(name)]:
         return of_review[0]
     exact = [side for side in sides if name in (side.name, target(side))]
-    part = [side for side in sides if name.lower() in f"{side.name}\n{target(side)}".lower()]
+    part = [side for side in sides if name.lower() in f"{side.spelled_out}\n{target(side)}".lower()]
     fitting = exact or part
     if len(fitting) == 1:
         return fitting[0]
@@ -198,11 +200,16 @@ def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:
     order = [str(Path(name)) for name in names]
     rows: dict[tuple[str, str], list[PositionFigure]] = {}
     """By review and label."""
+    full: dict[str, str] = {}
+    """The full names of drives whose labels are shorter."""
     labels: dict[str, dict[str, str]] = {}
     """By review: the labels of its targets that have samples."""
     for drive in sorted(drives, key=lambda drive: order.index(str(drive.path))):
         review, figures = str(drive.path), figures_of(drive)
         rows.setdefault((review, drive.label), []).extend(figures)
+        name = ", ".join(full_names([drive]))
+        if name.replace(" ", "") not in drive.label.replace(" ", ""):
+            full[drive.label] = name
         by_target = labels.setdefault(review, {})
         if figures:
             by_target[", ".join(drive.plan.targets)] = drive.label
@@ -214,7 +221,9 @@ def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:
             reported.setdefault(label, []).append(figure)
         for label, summary in reported.items():
             rows.setdefault((review, label), []).extend(summary_rows(summary, drive=label, review=review))
-    return [Side(label, review, tuple(figures)) for (review, label), figures in rows.items()]
+    return [
+        Side(label, review, tuple(figures), full.get(label, "")) for (review, label), figures in rows.items()
+    ]
 
 
 def _own_label(figure: SummaryFigure, review: str, labels: Mapping[str, str]) -> str:

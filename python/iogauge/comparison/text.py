@@ -12,7 +12,7 @@ shown if all figures are requested. Data always hold all of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from iogauge.comparison import versus_published_text
@@ -38,6 +38,9 @@ _VERBS = {
     "-": ("is not apart", "are not apart"),
 }
 """What a table's findings are in a sentence about one figure, and about several; other findings stay as they are."""
+
+BETWEEN = "(between steps) one side has no such step: its latency is interpolated between the two around it"
+"""What the name of a step with these words means."""
 
 Rows = list[list[str]]
 
@@ -148,13 +151,15 @@ def _lines(
     every: bool,
 ) -> Iterator[str]:
     yield from heading(f"A is {before}, B is {after}", rule="=")
+    for side in (suites[0].before, suites[0].after):
+        if side.full_name:
+            yield side.spelled_out
     if machines:
         yield from (*labelled("", machines.answer, indent="", width=0), "")
     for suite in suites:
         yield f"{suite.title}:"
-        yield from (f"- {sentence}" for sentence in findings(suite))
-        if not suite.figures:
-            yield from (f"- {reason}" for reason in basis(suite))
+        for sentence in findings(suite) if suite.figures else basis(suite):
+            yield from labelled("", sentence, indent="- ", width=0)
     for suite in suites:
         if suite.figures:
             yield ""
@@ -171,9 +176,14 @@ def _lines(
         yield from heading("Settings that differ")
         for setting, a, b in machines.rows:
             yield from labelled("", f"{setting}: {a} / {b}", indent="", width=0)
-        yield from (f"note: {note}" for note in machines.notes)
+        yield from _noted(machines.notes)
         yield ""
-    yield from (f"note: {note}" for note in notes(suites))
+    yield from _noted(notes(suites))
+
+
+def _noted(texts: Iterable[str]) -> Iterator[str]:
+    for note in texts:
+        yield from labelled("note: ", note, indent="", width=6)
 
 
 def _markdown(
@@ -185,6 +195,9 @@ def _markdown(
     every: bool,
 ) -> Iterator[str]:
     yield from (f"## A is {escaped(before)}, B is {escaped(after)}", "")
+    for side in (suites[0].before, suites[0].after):
+        if side.full_name:
+            yield from (f"{escaped(side.spelled_out)}.", "")
     if machines:
         yield from (f"{escaped(capitalised(machines.answer))}.", "")
     for suite in suites:
@@ -282,12 +295,15 @@ def finding_text(suite: SuiteComparison, pair: FigurePair) -> str:
     return finding + (f" ({test.blocks} blocks)" if test.blocks < suite.blocks else "")
 
 
-def notes(suites: Sequence[SuiteComparison]) -> Iterator[str]:
+def notes(
+    suites: Sequence[SuiteComparison],
+    of: Callable[[SuiteComparison], Iterable[str]] = lambda suite: (*basis(suite), *_marks(suite)),
+) -> Iterator[str]:
     """Yield the notes to the tables, once each; a note that does not apply to all suites names its suites."""
     suites = [suite for suite in suites if suite.figures]
     titles: dict[str, list[str]] = {}
     for suite in suites:
-        for note in (*basis(suite), *_marks(suite)):
+        for note in of(suite):
             titles.setdefault(note, []).append(suite.title)
     for note, names in titles.items():
         yield note if len(names) == len(suites) else f"{', '.join(names)}: {note}"
@@ -304,7 +320,7 @@ def _marks(suite: SuiteComparison) -> Iterator[str]:
     if any(pair.averaged and pair.averaged[0] < pair.averaged[1] for pair in suite.overall):
         yield "a mean over steps leaves out steps that lack a block, are interpolated, or have a quantile marked ~"
     if any(pair.interpolated for pair in suite.figures):
-        yield "(between steps) B has no step there: its latency is interpolated between its two steps around it"
+        yield BETWEEN
 
 
 def _by_t(pair: FigurePair) -> bool:

@@ -146,9 +146,19 @@ def nearest(drive: VersusPublished) -> tuple[str, ...]:
     return (
         f"{name} is nearest to {drive.name}, among {numbers.counted(len(sets), 'published set')} of figures for the "
         f"same loads, from {numbers.counted(len({drive_alone(other) for other in sets}), 'drive')}: over "
-        f"{numbers.counted(len(matches), 'figure')} the difference is {numbers.percent(math.expm1(mean))} on average "
-        f"and {numbers.percent(math.expm1(most))} at most{left_out}",
+        f"{numbers.counted(len(matches), 'figure')} the difference is {_difference(mean)} on average "
+        f"and {_difference(most)} at most{left_out}",
     )
+
+
+def _difference(distance: float) -> str:
+    """Return the logarithm of a ratio as a share, or as the ratio from twice on.
+
+    >>> _difference(math.log(1.034)), _difference(math.log(67.5))
+    ('3.4 %', '68x')
+    """
+    share = math.expm1(distance)
+    return numbers.percent(share) if share < 1 else f"{numbers.short(1 + share)}x"
 
 
 def _mean_distance(matches: Sequence[PublishedMatch]) -> float:

@@ -12,7 +12,7 @@ from iogauge.comparison.versus_published import PublishedMatch, VersusPublished,
 from iogauge.results.figures import metric_text, value_text
 from iogauge.results.published import source_text
 from iogauge.text import numbers
-from iogauge.text.grid import aligned, heading
+from iogauge.text.grid import aligned, heading, labelled
 from iogauge.text.markdown import escaped, table
 
 HEAD = ("published drive", "figure", "published", "measured", "measured is ... times it", "95 %")
@@ -26,7 +26,8 @@ NOTE = (
 def lines(drive: VersusPublished, *, every: bool) -> Iterator[str]:
     """Yield the nearest drive, then a table for each load; ``every``: with all figures, not the nearest alone."""
     yield from heading(f"{drive.name} compared with published figures")
-    yield from (f"- {sentence}" for sentence in nearest(drive))
+    for sentence in nearest(drive):
+        yield from labelled("", sentence, indent="- ", width=0)
     for load, matches in drive.by_load().items():
         shown = shown_matches(matches, every=every)
         yield ""
@@ -34,7 +35,7 @@ def lines(drive: VersusPublished, *, every: bool) -> Iterator[str]:
         yield from aligned([HEAD, *map(cells, shown)], left=2)
         if len(shown) < len(matches):
             yield f"{_folded(len(matches) - len(shown))} (--all shows them)"
-    yield f"note: {NOTE}"
+    yield from labelled("note: ", NOTE, indent="", width=6)
 
 
 def markdown(drive: VersusPublished, *, every: bool) -> Iterator[str]:

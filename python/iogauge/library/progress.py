@@ -30,7 +30,7 @@ class Progress:
     number: int = 1
     """Which step it is, from 1; how many parts of a report, or trials of a fit, are done."""
     steps: int = 1
-    """How many steps or parts there are, as far as is known; some steps follow from others."""
+    """How many steps or parts there are, as far as is known; some steps follow from others. 1 of a search."""
     expected_s: float | None = None
     """How long the step takes, virtual time on a drive model; None if it has no time limit."""
     elapsed_s: float = 0.0
@@ -66,14 +66,24 @@ class Reporter:
 
     def __init__(self, on_progress: OnProgress) -> None:
         self._on_progress = on_progress
-        self._step = Progress(event="begin", number=0)
+        self._step = Progress(event="begin")
+        self._number = 0
 
-    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:  # noqa: ARG002
-        """Report that the next step begins; ``ahead`` others follow it."""
-        number = self._step.number + 1
-        self._step = Progress(
-            event="begin", step=label, number=number, steps=number + ahead, expected_s=expected_s
-        )
+    def step(
+        self,
+        label: str,
+        *,
+        expected_s: float | None,
+        ahead: int,
+        ahead_s: float,  # noqa: ARG002
+        search: bool = False,
+        more: bool = False,  # noqa: ARG002
+    ) -> None:
+        """Report that the next step begins; ``ahead`` others follow it. A search is not counted."""
+        self._number += not search
+        number = 1 if search else self._number
+        steps = 1 if search else number + ahead
+        self._step = Progress(event="begin", step=label, number=number, steps=steps, expected_s=expected_s)
         self._on_progress(self._step)
 
     def started(self, plan: RunPlan) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from iogauge.report.markdown import circumstances, machine_lines, settings_lines, suite_lines
 from iogauge.report.page import first_screen
+from iogauge.report.ranking import Finding
 from iogauge.report.sections import Report
 from iogauge.text.markdown import escaped, table
 from iogauge.text.numbers import counted
@@ -34,7 +35,7 @@ def brief(report: Report) -> str:
     return text.rstrip() + "\n" + _more(left_out)
 
 
-def _answer(report: Report, findings: tuple[first_screen.Finding, ...]) -> Iterator[str]:
+def _answer(report: Report, findings: tuple[Finding, ...]) -> Iterator[str]:
     yield f"## {escaped(', '.join(report.tested))}"
     yield ""
     yield escaped(first_screen.subject(report))
@@ -57,9 +58,7 @@ def _answer(report: Report, findings: tuple[first_screen.Finding, ...]) -> Itera
     yield ""
 
 
-def _details(
-    report: Report, findings: tuple[first_screen.Finding, ...]
-) -> Iterator[tuple[str, Iterable[str]]]:
+def _details(report: Report, findings: tuple[Finding, ...]) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield the folded parts, those that readers want most first: each one's title and lines."""
     for fitness in report.verdicts:
         yield f"Judged for {fitness.profile.title}: {fitness.target}", details(fitness)

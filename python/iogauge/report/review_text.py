@@ -59,12 +59,7 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
     ``variation`` adds how the figures of every step differ from run to run.
     """
     lines = [line for result in judged for line in [*_table(result, manifest, variation=variation), ""]]
-    if any(re.search(r"~\??\d", line) for line in lines):
-        lines.append(
-            "~ fewer than ten samples lie beyond this quantile: run longer (a longer runtime, or pace full)"
-        )
-    if any(re.search(r"\?\d", line) for line in lines):
-        lines.append(numbers.TOO_SHORT)
+    lines += numbers.meanings(lines)
     intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
     if intervals:
         lines.append("in brackets: the 95 % interval")
@@ -97,10 +92,8 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
     """Yield the lines of one plan."""
     plan, conclusions = result.plan, result.conclusions
     quantiles = sorted({*TABLE_QUANTILES, *([manifest.until_supported] if manifest.until_supported else [])})
-    run = sum(len(position.runs) for position in result.positions)
-    planned = run + len(result.missing)
     # A plan that only prepares a drive can have no steps.
-    done = f", {run} of {numbers.counted(planned, 'step')}" if planned else ""
+    done = f", {result.complete} of {numbers.counted(len(plan.steps), 'step')}" if plan.steps else ""
     yield from heading(f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}")
     for series, positions in result.by_series().items():
         if series:

@@ -116,6 +116,11 @@ class SuiteResult(Tabular, Collection[Position]):
         """The planned steps that are not complete."""
         return tuple(step for step in self.plan.steps if not self.review.has(step.id))
 
+    @property
+    def complete(self) -> int:
+        """The number of complete steps, judged or not; a search is none."""
+        return len(self.plan.steps) - len(self.missing)
+
     @cached_property
     def conclusions(self) -> Conclusions:
         """The suite's conclusions from all positions."""

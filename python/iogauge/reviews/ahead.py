@@ -15,15 +15,16 @@ from iogauge.schema import StepPlan
 class Ahead:
     """Counts the steps that are still to be run, and adds up their times."""
 
-    def __init__(self, steps: Iterable[StepPlan]) -> None:
+    def __init__(self, steps: Iterable[StepPlan], *, searches: Iterable[StepPlan] = ()) -> None:
         self._times_ns: dict[str, int] = {}
+        self._searches = {step.id for step in searches}
         self._total_ns = 0  # an integer, so that it is 0 again after the last step
         self.add(steps)
 
     @property
     def count(self) -> int:
-        """How many steps are still to be run."""
-        return len(self._times_ns)
+        """How many steps are still to be run, without searches: these are no steps of a result."""
+        return len(self._times_ns.keys() - self._searches)
 
     @property
     def seconds(self) -> float:

@@ -386,7 +386,16 @@ def _purged(path: str, *, destroy: Collection[str], on_message: Callable[[str], 
 class _Unwatched:
     """Shows no progress: reading takes no time. See ``runner.Watcher``."""
 
-    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+    def step(
+        self,
+        label: str,
+        *,
+        expected_s: float | None,
+        ahead: int,
+        ahead_s: float,
+        search: bool = False,
+        more: bool = False,
+    ) -> None:
         """Ignore that a step begins."""
 
     def started(self, plan: RunPlan) -> None:

@@ -84,8 +84,20 @@ class Tune(Protocol):
 class Watcher(Protocol):
     """Shows the progress of a review."""
 
-    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
-        """Show that a step begins. ``ahead`` more steps follow; they take ``ahead_s``, as far as their jobs say."""
+    def step(
+        self,
+        label: str,
+        *,
+        expected_s: float | None,
+        ahead: int,
+        ahead_s: float,
+        search: bool = False,
+        more: bool = False,
+    ) -> None:
+        """Show that a step begins. ``ahead`` more steps follow; they take ``ahead_s``, as far as their jobs say.
+
+        ``search``: it is a search, which is not counted. ``more``: further steps can follow from results.
+        """
 
     def started(self, plan: RunPlan) -> None:
         """Show that the workers of a step begin."""
@@ -158,7 +170,8 @@ def run_review(
         tune,
         fingerprint,
         power_meter,
-        ahead=Ahead(_missing(review)),
+        ahead=Ahead(_missing(review), searches=_searches(review)),
+        open={plan.key for plan in review.manifest.plans if plan.search or suites(plan.suite).adds_steps},
     )
     for plan in review.manifest.plans:
         if plan.prepares:
@@ -167,6 +180,8 @@ def run_review(
         run.search(plan)
     for repeat, plan in order(review.manifest):
         run.plan(plan.key, repeat)
+        if repeat == review.manifest.repeats - 1:
+            run.open.discard(plan.key)
     if not run.failed:
         review.save_manifest(review.manifest.model_copy(update={"warnings": _shared_warnings(review)}))
     return tuple(run.failed)
@@ -207,6 +222,8 @@ class _Run:
     fingerprint: Callable[[TargetFacts], WriteFingerprint | None]
     power_meter: Callable[[SuitePlan, StepPlan], PowerMeter | None]
     ahead: Ahead
+    open: set[str]
+    """The keys of plans to which steps can still be added."""
     failed: list[Failed] = field(default_factory=list)
     failed_groups: set[str] = field(default_factory=set)
     """State groups with a failed step: the drive is not in the state that their later steps need."""
@@ -229,6 +246,8 @@ class _Run:
         self._replace(refined.model_copy(update={"steps": steps}))
         self.ahead.remove(plan.search)
         self.ahead.add(steps)
+        if not self.suites(plan.suite).adds_steps:
+            self.open.discard(plan.key)
 
     def plan(self, key: str, repeat: int) -> None:
         """Run one repeat of a plan, then the steps that follow from it, until none follow."""
@@ -344,6 +363,8 @@ class _Run:
             expected_s=expected_s(step),
             ahead=self.ahead.count,
             ahead_s=self.ahead.seconds,
+            search=step == plan.search,
+            more=bool(self.open),
         )
         if step.purge:
             self._purge(plan)

@@ -195,9 +195,14 @@ class Suite(ABC):
         del repeat
         return ()
 
+    @property
+    def adds_steps(self) -> bool:
+        """Whether ``more`` can plan further steps."""
+        return type(self).more is not Suite.more
+
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
         """Estimate the steps of one repeat that ``refine`` and ``more`` will add to a new plan; None: unknown."""
-        return None if plan.search or type(self).more is not Suite.more else Ahead()
+        return None if plan.search or self.adds_steps else Ahead()
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return what follows from all positions of a saved plan."""

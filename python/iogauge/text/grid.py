@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 WIDTH = 80
 """Every text report fits in this many columns."""
+NAME = 32
+"""A name in a table keeps this many characters as long as the table has another column to lose."""
 
 
 def heading(title: str, *, rule: str = "-") -> list[str]:
@@ -55,24 +57,48 @@ def folded(table: Sequence[Sequence[str]], *, left: int = 1, names: int = 1, spl
 
 
 def narrowed(
-    table: Sequence[Sequence[str]], leave_out: Sequence[str], *, columns: int, left: int = 1
+    table: Sequence[Sequence[str]],
+    leave_out: Sequence[str],
+    *,
+    columns: int,
+    left: int = 1,
+    names: Sequence[str] = (),
 ) -> list[str]:
     """Return the lines of a table that is at most ``columns`` wide, without the columns that do not fit.
 
-    ``leave_out`` has the heads of columns that may go, the first to go first. No cell is wrapped or cut. A table that
-    is still too wide without all of them keeps the others.
+    ``leave_out`` has the heads of columns that may go, the first to go first. ``names`` has the heads of columns whose
+    cells lose their first words where the table is too wide. They keep ``NAME`` characters as long as a column can go,
+    and what is left after that. No other cell is cut, and none is wrapped. A table that is still too wide keeps the
+    columns that may not go.
 
     >>> narrowed([["", "p50", "p99"], ["reads", "9 us", "12 us"]], ["p50"], columns=12)
     ['         p99', 'reads  12 us']
+    >>> narrowed([["job", "p99"], ["128 KiB sequential reads", "12 us"]], [], columns=27, names=["job"])
+    ['job                    p99', '...sequential reads  12 us']
     """
-    going = [head for head in leave_out if head in table[0]]
-    lines = aligned(table, left=left)
-    while going and max(map(len, lines)) > columns:
+    going = [head for head in dict.fromkeys(leave_out) if head in table[0]]
+    while True:
+        cut = _with_names_cut(table, names, least=NAME if going else 0, columns=columns)
+        lines = aligned(cut, left=left)
+        if not going or max(map(len, lines)) <= columns:
+            return lines
         place = table[0].index(going.pop(0))
         left -= place < left
         table = [[*row[:place], *row[place + 1 :]] for row in table]
-        lines = aligned(table, left=left)
-    return lines
+
+
+def _with_names_cut(
+    table: Sequence[Sequence[str]], names: Sequence[str], *, least: int, columns: int
+) -> Sequence[Sequence[str]]:
+    """Return a table with the cells of the columns ``names`` as short as the width needs, the widest column first."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    excess = sum(widths) + 2 * (len(widths) - 1) - columns
+    places = [table[0].index(head) for head in names if head in table[0]]
+    for place in sorted(places, key=lambda place: widths[place], reverse=True):
+        kept = max(widths[place] - max(excess, 0), min(least, widths[place]), len(table[0][place]))
+        excess -= widths[place] - kept
+        table = [[*row[:place], last_words(row[place], kept), *row[place + 1 :]] for row in table]
+    return table
 
 
 def shortened(text: str, columns: int) -> str:

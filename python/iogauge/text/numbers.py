@@ -7,6 +7,7 @@ module. It imports nothing heavy, because progress lines need it before a run st
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
@@ -115,8 +116,23 @@ def mark(estimate: Marked) -> str:
     return ("" if estimate.supported else "~") + ("" if estimate.long_enough else "?")
 
 
+TOO_FEW = "~ fewer than ten samples lie beyond this quantile: run longer"
+"""What the mark ~ means."""
 TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"
 """What the mark ? means."""
+
+
+def meanings(lines: Iterable[str]) -> list[str]:
+    """Return what the marks of the figures in ``lines`` mean, a sentence for each mark that is there.
+
+    >>> meanings(["p99", "why? ~user", "12.3 us"]), meanings(["~?12.3 us"]) == [TOO_FEW, TOO_SHORT]
+    ([], True)
+    """
+    found = {character for line in lines for marks in _MARKS.findall(line) for character in marks}
+    return [meaning for meaning in (TOO_FEW, TOO_SHORT) if meaning[0] in found]
+
+
+_MARKS = re.compile(r"([~?]+)\d")
 
 SHORT_S = 60
 """Published procedures run a step for a minute. Steps at least this long get no remark."""
@@ -321,15 +337,33 @@ def within(value: float, low: float | None, high: float | None) -> str:
     >>> within(14.2345, 13.1, 15.4), within(1.00213, None, None), within(0, None, None)
     ('14.2', '1.00', '0')
     """
+    return with_digits(value, supported_digits(value, low, high))
+
+
+def supported_digits(value: float, low: float | None, high: float | None) -> int:
+    """Return how many digits of a number its interval supports, one to four; without interval three.
+
+    >>> supported_digits(61_243.7, 60_950, 61_540), supported_digits(14.2, 9, 21), supported_digits(14.2, None, None)
+    (4, 2, 3)
+    """
+    width = high - low if low is not None and high is not None else 0.0
+    if width <= 0:
+        return 3
+    return max(min(4, 2 + _magnitude(float(f"{value:.3e}")) - _magnitude(width)), 1)
+
+
+def with_digits(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, also before the point.
+
+    >>> with_digits(61_243.7, 2), with_digits(0.9996, 3), with_digits(1.00213, 4)
+    ('61,000', '1.00', '1.002')
+    """
     if not value or not math.isfinite(value):
         return f"{value:.0f}"
     if abs(value) < _LEAST:
         return f"{value:.3g}"
-    width = high - low if low is not None and high is not None else 0.0
-    shown = f"{value:.{3 if width > 0 else 2}e}"  # 0.9996 becomes 1.00, another magnitude
-    magnitude = _magnitude(float(shown))
-    most = 3 - magnitude
-    places = max(min(most, 1 - _magnitude(width)), -magnitude) if width > 0 else most - 1
+    # 0.9996 becomes 1.00, another magnitude
+    places = digits - 1 - _magnitude(float(f"{value:.{digits - 1}e}"))
     return f"{round(value, places):,.{min(max(places, 0), 6)}f}"
 
 
@@ -339,11 +373,19 @@ def duration_within(value_ns: float, low_ns: float | None = None, high_ns: float
     >>> duration_within(14_234, 14_100, 14_400), duration_within(14_234), duration_within(999_960)
     ('14.23 us', '14.2 us', '1.00 ms')
     """
+    return duration_with_digits(value_ns, supported_digits(value_ns, low_ns, high_ns))
+
+
+def duration_with_digits(value_ns: float, digits: int) -> str:
+    """Return a time with so many significant digits.
+
+    >>> duration_with_digits(3_939_400, 3), duration_with_digits(999_960, 3)
+    ('3.94 ms', '1.00 ms')
+    """
     if not math.isfinite(value_ns):
         return "-"
     unit_ns, name = next((unit for unit in _TIMES if abs(value_ns) >= unit[0] * 0.9995), (1, "ns"))
-    bounds = (None if bound is None else bound / unit_ns for bound in (low_ns, high_ns))
-    return f"{within(value_ns / unit_ns, *bounds)} {name}"
+    return f"{with_digits(value_ns / unit_ns, digits)} {name}"
 
 
 def short(value: float) -> str:

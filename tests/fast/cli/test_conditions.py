@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import pytest
 
 import iogauge
 from iogauge.cli import main
-from iogauge.cli.terminal import status
+from iogauge.cli.terminal import checks, status
 from iogauge.cli.terminal.progress import Progress
 from iogauge.report.run.interval_stats import IntervalStats
 from tests import reviews
@@ -50,7 +51,7 @@ def test_a_saved_review_is_checked(
 @pytest.mark.parametrize(
     ("names", "condition", "exits", "says"),
     [
-        (("fast", "slow"), "mean worse by > 5%", 3, "write-pressure, 300 MB/s: mean of "),
+        (("fast", "slow"), "mean worse by > 5%", 3, "write-pressure, 300 MB/s: mean "),
         (("slow", "fast"), "mean worse by > 5%", 0, ""),
         (("slow", "fast"), "mean better by > 5%", 3, "% better"),
         (("fast", "slow"), "mixed.mean worse by > 5%", 2, "there is no suite 'mixed'"),
@@ -70,6 +71,29 @@ def test_a_comparison_is_checked(
     out, err = capsys.readouterr()
     assert says in err
     assert (out == "") == (exits == 2)
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_gravest_ten_have_a_line_each_and_the_others_are_counted(
+    columns: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target in ("p4800x", "optane-memory-32g"):
+        review = ["review", f"model:{target}", "--suite=queue-depth", "--runtime=50ms", "--seed=1"]
+        assert main([*review, f"--output={tmp_path / target}"]) == 0
+    monkeypatch.setenv("COLUMNS", str(columns))
+    both = [str(tmp_path / target) for target in ("p4800x", "optane-memory-32g")]
+    for results, has in (([], "--check-results FILE"), (["--check-results=c.xml"], "c.xml")):
+        monkeypatch.chdir(tmp_path)
+        capsys.readouterr()
+        assert main(["compare", *both, "--fail-if", "p99 worse by > 5%", *results]) == 3
+        lines = capsys.readouterr().err.splitlines()
+        failed = [line for line in lines if line.startswith("failed: ")]
+        assert len(failed) == checks.MOST
+        assert max(map(len, lines)) <= columns
+        assert all(re.search(r": p99 ~?[\d.,]+(x A's| % worse)$", line) for line in failed)
+        assert re.fullmatch(rf"\.\.\. \d+ more: {has}", lines[checks.MOST])
+        worse = [float(line.rpartition(" p99 ")[2].split("x")[0]) for line in failed if "x A's" in line]
+        assert worse == sorted(worse, reverse=True)
 
 
 def test_results_are_written_in_both_formats(place: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from iogauge import cli
 from iogauge.cli import model as cli_model
+from iogauge.cli.terminal.commands import load
 
 NARROW, WIDE = 80, 200
 SAMPLES = Path(__file__).parents[1] / "imports"
@@ -167,6 +168,20 @@ def test_help_is_no_wider_than_the_terminal(
     lines = printed(capsys, *words.split(), "--help")
     assert lines[0].startswith(f"Usage: iogauge {words}".rstrip())
     assert max(map(len, lines)) <= columns
+
+
+@pytest.mark.parametrize("words", [*commands()])
+def test_an_example_of_help_is_never_broken(
+    words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(NARROW))
+    lines = printed(capsys, *words.split(), "--help")
+    text = load(*words.split()).help or ""
+    examples = [line for line in text.splitlines() if line.startswith("    ")]
+    assert examples
+    assert [line for line in examples if f"  {line}" not in lines] == []
+    # A line goes on where an option or an argument begins.
+    assert "'" not in {line.count("'") % 2 * "'" for line in examples}
 
 
 def head(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from iogauge.comparison import text
 from iogauge.comparison.basis import basis
@@ -76,6 +78,36 @@ def test_under_pressure_a_latency_is_read_between_two_steps_in_its_logarithm() -
     # Nothing is extended beyond B's last step.
     assert {pair.position.at for pair in suite.figures} == {100, 200, 300}
     assert suite.left_out == 1
+
+
+@given(
+    ours=st.dictionaries(st.integers(0, 9), st.integers(1, 1000), min_size=1),
+    theirs=st.dictionaries(st.integers(0, 9), st.integers(1, 1000), min_size=1),
+    pressed=st.booleans(),
+    repeats=st.integers(1, 3),
+)
+def test_to_swap_the_sides_turns_every_ratio_round(
+    ours: dict[int, int], theirs: dict[int, int], pressed: bool, repeats: int
+) -> None:
+    before, after = (
+        Side(
+            name,
+            name,
+            tuple(
+                row(place, value * (1 + repeat / 100), repeat=repeat, pressed=pressed)
+                for place, value in sorted(values.items())
+                for repeat in range(repeats)
+            ),
+        )
+        for name, values in (("A", ours), ("B", theirs))
+    )
+    forth, back = (
+        [(pair.position, pair.interpolated, pair.ratio.value) for suite in suites for pair in suite.figures]
+        for suites in (compare_sides(before, after, titles={}), compare_sides(after, before, titles={}))
+    )
+    assert [entry[:2] for entry in forth] == [entry[:2] for entry in back]
+    assert [ratio for *_, ratio in forth] == pytest.approx([1 / ratio for *_, ratio in back])
+    assert [position.at for position, *_ in forth] == sorted(position.at for position, *_ in forth)
 
 
 def test_no_rate_and_no_free_sweep_is_read_between_steps() -> None:

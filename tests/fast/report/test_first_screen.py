@@ -59,6 +59,19 @@ def test_of_a_comparison_they_are_ratios_and_each_drive_has_as_many(folder: Path
     assert len(set(counts)) == 1
 
 
+def test_a_ratio_says_what_is_divided_by_what_and_agrees_with_the_headline(folder: Path) -> None:
+    for names, divided in (
+        (("flash", "other"), "Flash 9000 / Crosspoint"),
+        (("other", "flash"), "Flash 9000 / Crosspoint"),
+    ):
+        report = Report.of([folder / name for name in names])
+        ratios = [figure for figure in key_figures(report) if figure.value.endswith("x")]
+        assert ratios
+        assert all(figure.name.endswith(divided) for figure in ratios if "mean" in figure.name.lower())
+        assert all(float(figure.value.rstrip("x").replace(",", "")) >= 1 for figure in ratios)
+        assert ratios[0].value in ranked(report)[0].text
+
+
 def test_the_surest_and_greatest_effect_leads(folder: Path) -> None:
     findings = ranked(Report.of([folder / "flash"]))
     effects = [finding.sentence.effect for finding in findings]

@@ -49,6 +49,8 @@ def test_a_review_goes_from_its_search_to_its_last_step(tmp_path: Path) -> None:
         *(f"{step.at:g} MB/s" for step in steps),
     ]
     assert watching.ahead == [0, *range(len(steps) - 1, -1, -1)]
+    assert watching.searches == [True, *[False] * len(steps)]
+    assert watching.more == [True, *[False] * len(steps)], "what follows from the search is then known"
     assert watching.starts == watching.ends == len(steps) + 1
     assert watching.intervals == 2 * (len(steps) + 1) - 1  # the step without pressure has one row
     assert runs.interval_ns == {100_000_000, 150_000_000}  # twenty of the search, and of a step

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from string import ascii_uppercase
 
-from iogauge.cli.brief.screen import EVERYTHING, rows_that_fit, wrapped
+from iogauge.cli.brief.screen import EVERYTHING, bullets, rows_that_fit, wrapped
+from iogauge.comparison.basis import basis
 from iogauge.comparison.findings import Statement, statements
-from iogauge.comparison.pairwise import FigurePair, SuiteComparison
+from iogauge.comparison.pairwise import FigurePair, Side, SuiteComparison
 from iogauge.comparison.sides import Differences
-from iogauge.comparison.text import finding_text, notes
+from iogauge.comparison.text import BETWEEN, finding_text, notes
 from iogauge.comparison.versus_published import nearest
 from iogauge.comparison.wording import place_text
 from iogauge.results.figures import metric_text, value_text
@@ -21,12 +23,12 @@ from iogauge.text.grid import narrowed, shortened
 
 LINES = 30
 """The most lines of a comparison."""
-LEFT_OUT_FIRST = ("A", "B", "step", "suite")
+LEFT_OUT_FIRST = ("A", "B", "finding")
 """The columns that a narrow terminal lacks, the first to go first."""
 _LETTERS = 6
 """The most sides that the lines above the table name."""
-_NAME = 24
-"""The most characters of a suite, a series or a step in the table."""
+_NOTES = 6
+"""The most lines of notes below the table."""
 
 Finding = tuple[SuiteComparison, Statement, FigurePair]
 
@@ -48,8 +50,8 @@ def comparison_text(differences: Differences, *, columns: int) -> str:
         after.append(
             f"... {numbers.counted(len(published) - 2, 'more drive')} with published figures: {EVERYTHING}"
         )
-    after += _notes(differences, suites, columns)
     table = _table(findings, letters, columns=columns) if findings else []
+    after += bullets(_notes(differences, suites, table), columns=columns, most=_NOTES, bullet="", noun="note")
     rows = rows_that_fit(table, most=LINES - len(before) - len(after) - 2) if table else []
     lines = [*before, *([""] if rows else []), *rows, *after, EVERYTHING]
     return "".join(f"{line}\n" for line in lines)
@@ -61,48 +63,45 @@ def _rank(finding: Finding) -> tuple[bool, bool, float]:
     return (not pair.clear, not pair.apparent, -pair.distance)
 
 
-def _letters(differences: Differences) -> dict[str, str]:
-    """Return a letter for each side by its name, A for the base; beyond the alphabet, none."""
-    names = dict.fromkeys(name for pair in differences.by_pair() for name in pair)
-    return dict(zip(names, ascii_uppercase, strict=False))
+def _letters(differences: Differences) -> dict[Side, str]:
+    """Return a letter for each side, A for the base; beyond the alphabet, none."""
+    sides = dict.fromkeys(side for suite in differences.suites for side in (suite.before, suite.after))
+    return dict(zip(sides, chain(ascii_uppercase, repeat("-")), strict=False))
 
 
-def _legend(letters: dict[str, str], columns: int) -> list[str]:
-    if len(letters) == 2:
-        line = ", ".join(f"{letter} is {name}" for name, letter in letters.items())
-        if len(line) <= columns:
-            return [line]
-    lines = [shortened(f"{letter} is {name}", columns) for name, letter in letters.items()]
+def _legend(letters: dict[Side, str], columns: int) -> list[str]:
+    """Return what each letter stands for: the only place with the full names."""
+    texts = [f"{letter} is {side.spelled_out}" for side, letter in letters.items()]
+    if len(texts) == 2 and len(line := ", ".join(texts)) <= columns:
+        return [line]
+    lines = [shortened(text, columns) for text in texts]
     if len(lines) <= _LETTERS:
         return lines
     return [*lines[: _LETTERS - 1], f"... {len(lines) - _LETTERS + 1} more sides: {EVERYTHING}"]
 
 
-def _table(findings: Sequence[Finding], letters: dict[str, str], *, columns: int) -> list[str]:
-    several = len(letters) > 2
-    head = ["suite", "series", "step", "figure", "A", "B", "B / A", "finding"]
-    if several:
-        head.insert(4, "B is")
-    rows = [head]
+def _table(findings: Sequence[Finding], letters: dict[Side, str], *, columns: int) -> list[str]:
+    """Return a row for each finding. The name of its step begins with the suite, unless there is only one."""
+    several = len({suite.suite for suite, _, _ in findings}) > 1
+    rows = [["step", "figure", "B is", "A", "B", "B / A", "finding"]]
     for suite, _, pair in findings:
-        row = [
-            shortened(suite.title, _NAME),
-            shortened(pair.position.series or suite.title, _NAME),
-            shortened(place_text(pair), _NAME),
-            metric_text(pair.metric),
-            value_text(pair.metric, pair.before),
-            value_text(pair.metric, pair.after),
-            _ratio(pair),
-            finding_text(suite, pair).partition(" (")[0],
-        ]
-        if several:
-            row.insert(4, letters.get(suite.after.name, "-"))
-        rows.append(row)
-    # A column that says the same everywhere says nothing.
-    for place in (1, 0):
-        if len({row[place] for row in rows[1:]}) == 1:
-            rows = [[*row[:place], *row[place + 1 :]] for row in rows]
-    return narrowed(rows, LEFT_OUT_FIRST, columns=columns, left=rows[0].index("A"))
+        names = (suite.title if several else "", pair.position.series, place_text(pair))
+        rows.append(
+            [
+                ", ".join(filter(None, names)),
+                metric_text(pair.metric),
+                letters[suite.after],
+                value_text(pair.metric, pair.before),
+                value_text(pair.metric, pair.after),
+                _ratio(pair),
+                finding_text(suite, pair).partition(" (")[0],
+            ]
+        )
+    if len(letters) == 2:
+        rows = [[*row[:2], *row[3:]] for row in rows]
+    # A column that says the same everywhere says least.
+    alike = ["finding"] if len({row[-1] for row in rows[1:]}) == 1 else []
+    return narrowed(rows, [*alike, *LEFT_OUT_FIRST], columns=columns, left=rows[0].index("A"), names=["step"])
 
 
 def _ratio(pair: FigurePair) -> str:
@@ -112,11 +111,15 @@ def _ratio(pair: FigurePair) -> str:
     return numbers.mark(pair) + shown
 
 
-def _notes(differences: Differences, suites: Sequence[SuiteComparison], columns: int) -> list[str]:
-    """Return what the findings rest on, how the machines differ, and which sides have nothing in common."""
-    lines = [machine.answer for machine in differences.machines[:2]]
-    lines += list(notes(suites))[:3]
+def _notes(
+    differences: Differences, suites: Sequence[SuiteComparison], table: Sequence[str]
+) -> Iterator[str]:
+    """Yield what marks in the table mean, what the findings rest on, how machines differ, who has nothing in common."""
+    yield from numbers.meanings(table)
+    if any(BETWEEN[: len("(between steps)")] in line for line in table):
+        yield BETWEEN
+    yield from (machine.answer for machine in differences.machines)
+    yield from notes(suites, basis)
     apart = [suite.after.name for suite in differences.suites if not suite.figures]
     if apart:
-        lines.append(f"nothing in common with A: {', '.join(apart)}")
-    return [shortened(line, columns) for line in lines]
+        yield f"nothing in common with A: {', '.join(apart)}"

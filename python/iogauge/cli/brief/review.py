@@ -1,21 +1,25 @@
 """A saved review on one screen: its main finding, a table, the other findings, and the gravest warnings.
 
 The table of a single suite has a row for each step; that of several has a row for each suite and target, with the
-extremes over its steps. Figures have the digits that their intervals support.
+figures of one step, which it names. Findings are ranked as on the page of a report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from iogauge.cli.brief.screen import EVERYTHING, bullets, rows_that_fit, wrapped
+from iogauge.cli.brief.cells import latency_cells, rate_cell
+from iogauge.cli.brief.screen import EVERYTHING, bullets, in_a_line, rows_that_fit, wrapped
 from iogauge.cli.brief.warnings import Command, warning_lines
 from iogauge.cli.terminal import streams
+from iogauge.report.page.verdict import verdict
+from iogauge.report.ranking import Finding, by_effect
+from iogauge.results.leading import leading
 from iogauge.results.position import Position, name_of
 from iogauge.results.reported import summary_lines
 from iogauge.results.suite_result import SuiteResult
-from iogauge.stats.figure import Figure
+from iogauge.stats.figures import StepFigures
 from iogauge.store.reported import read_summary
 from iogauge.text import numbers
 from iogauge.text.grid import narrowed, shortened
@@ -28,16 +32,12 @@ if TYPE_CHECKING:
 LINES = 30
 """The most lines of a review, with its warnings."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-LEFT_OUT_FIRST = (
-    "runs", "steps", "p99.999", "p90", "p50", "p99.99", "MB/s", "most MB/s", "p99.9"
-)  # fmt: skip
+LEFT_OUT_FIRST = ("runs", "steps", "p99.999", "p90", "p50", "p99.99", "MB/s", "p99.9", "mean")
 """The columns that a narrow terminal lacks, the first to go first."""
 MOST_STEPS = 16
 """The most steps that are shown where a suite concludes a table from them."""
 _FINDINGS = 6
 """The lines that are kept for findings below the table, where there are as many."""
-_NAME = 20
-"""The most characters of a target's or a suite's name in a table."""
 
 
 def show_brief(review: Review, *, command: Command, after: str = "") -> None:
@@ -46,23 +46,25 @@ def show_brief(review: Review, *, command: Command, after: str = "") -> None:
     ``after`` is a line that follows the results.
     """
     columns = streams.columns()
-    warnings = warning_lines(review.warnings, command=command, columns=columns)
+    most = warning_lines(review.warnings, command=command, columns=columns, marked=True)
     last = [after] if after else []
-    lines = review_lines(review, columns=columns, most=LINES - len(warnings) - len(last))
+    lines = review_lines(review, columns=columns, most=LINES - len(most) - len(last))
     streams.show("".join(f"{line}\n" for line in [*lines, *last]))
-    streams.say("".join(f"{line}\n" for line in warnings), end="")
+    say_warnings(review.warnings, command=command, shown=lines)
 
 
 def show_verdicts(verdicts: Verdicts, review: Review, *, command: Command, after: str = "") -> None:
     """Print the verdicts for the uses that a review is for, in the place of its tables, then the warnings on stderr."""
+    text = verdicts.to_brief()
     lines = [EVERYTHING, *([after] if after else [])]
-    streams.show(verdicts.to_brief() + "".join(f"{line}\n" for line in lines))
-    say_warnings(review.warnings, command=command)
+    streams.show(text + "".join(f"{line}\n" for line in lines))
+    say_warnings(review.warnings, command=command, shown=text.splitlines())
 
 
-def say_warnings(warnings: Sequence[Notice], *, command: Command) -> None:
-    """Print the gravest warnings in a line each on stderr."""
-    for line in warning_lines(warnings, command=command, columns=streams.columns()):
+def say_warnings(warnings: Sequence[Notice], *, command: Command, shown: Iterable[str]) -> None:
+    """Print the gravest warnings in a line each on stderr; ``shown`` are the lines with the results."""
+    marked = numbers.TOO_FEW in numbers.meanings(shown)
+    for line in warning_lines(warnings, command=command, columns=streams.columns(), marked=marked):
         streams.say(line)
 
 
@@ -85,8 +87,8 @@ def _title(review: Review, columns: int) -> str:
     manifest, results = review.manifest, review.suites
     names = list(dict.fromkeys(result.plan.title for result in results))
     targets = list(dict.fromkeys(target for result in results for target in result.plan.targets))
-    run = sum(1 for result in results for _ in result.runs)
-    steps = numbers.counted(run + sum(len(result.missing) for result in results), "step")
+    run = sum(result.complete for result in results)
+    steps = numbers.counted(sum(len(result.plan.steps) for result in results), "step")
     what = names[0] if len(names) == 1 else f"{len(names)} suites"
     begin = f"{what}, {run} of {steps}, pace {manifest.pace}: "
     modelled = " (models)" if all(target.modelled for target in manifest.targets) else ""
@@ -96,22 +98,20 @@ def _title(review: Review, columns: int) -> str:
 
 
 def _findings(results: Sequence[SuiteResult]) -> list[str]:
-    """Return the findings of all suites: the first of each, then the second of each, and so on."""
+    """Return the findings of all suites, the greatest and surest effect first; the first of all as a headline."""
     several = len(results) > 1
     targets = len({target for result in results for target in result.plan.targets}) > 1
-    by_suite: list[list[str]] = []
-    for result in results:
-        where = f"{result.plan.title}{f' of {_target(result)}' if targets else ''}: " if several else ""
-        growth = result.growth if result.plan.load_jobs else None
-        own = [] if growth is None else [_growth(growth.value, growth.low, growth.high)]
-        by_suite.append([f"{where}{text}" for text in (*own, *result.conclusions.findings)])
-    deepest = max(map(len, by_suite), default=0)
-    return [texts[place] for place in range(deepest) for texts in by_suite if place < len(texts)]
-
-
-def _growth(value: float, low: float | None, high: float | None) -> str:
-    slower = numbers.times(value, low, high)
-    return f"writes slow reads {slower}: mean read latency under the most writes, against the fewest"
+    ranked = by_effect(
+        [
+            [
+                Finding(sentence, result.plan.title if several else "", _target(result) if targets else "")
+                for sentence in verdict(result, result.conclusions.findings).sentences
+            ]
+            for result in results
+        ]
+    )
+    texts = [*(one.headline for one in ranked[:1]), *(one.text for one in ranked[1:])]
+    return [text.replace("µs", "us") for text in texts]
 
 
 def _rates(results: Sequence[SuiteResult]) -> str:
@@ -120,7 +120,7 @@ def _rates(results: Sequence[SuiteResult]) -> str:
     if not measured:
         return "no step is complete"
     result, best = max(measured, key=lambda pair: pair[1].figures.iops)
-    return f"at most {_number(best.figures.iops_figure)} IOPS, {result.plan.title}, {best.name}"
+    return f"at most {rate_cell(best.figures.iops_figure)} IOPS, {result.plan.title}, {best.name}"
 
 
 def _of_suite(result: SuiteResult, columns: int) -> list[str]:
@@ -152,88 +152,69 @@ def _steps(result: SuiteResult, columns: int) -> list[str]:
     ]
     rows = [_step(position, result, series=series) for position in result.positions]
     named = any(position.plan.label for position in result.positions)
-    return narrowed([head, *rows], LEFT_OUT_FIRST, columns=columns, left=int(series) + int(named))
+    return narrowed(
+        [head, *rows],
+        LEFT_OUT_FIRST,
+        columns=columns,
+        left=int(series) + int(named),
+        names=head[: int(series) + 1],
+    )
 
 
 def _step(position: Position, result: SuiteResult, *, series: bool) -> list[str]:
     figures = position.figures
-    rate = numbers.within(figures.rate_Bps / 1e6, None, None) if figures.rate_Bps else "-"
     achieved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     loaded = bool(result.plan.load_jobs)
     return [
-        *([shortened(position.series, _NAME)] if series else []),
-        shortened(
-            name_of(position.plan, result.plan.axis, series=False, unit=False), _NAME if series else 40
-        ),
+        *([position.series] if series else []),
+        name_of(position.plan, result.plan.axis, series=False, unit=False),
         *([achieved] if loaded else []),
-        _number(figures.iops_figure),
-        *([] if loaded else [rate]),
-        _latency(figures.mean),
-        *(_latency(figures.quantile(q)) for q in QUANTILES),
+        rate_cell(figures.iops_figure),
+        *([] if loaded else [_megabytes(figures)]),
+        *latency_cells([figures.mean, *(figures.quantile(q) for q in QUANTILES)]),
         str(len(position.runs)),
     ]
 
 
 def _suites(results: Sequence[SuiteResult], columns: int) -> list[str]:
-    """Return a row for each suite and target: the most IOPS, the least mean, and the worst p99 and p99.9."""
+    """Return a row for each suite and target: the figures of the step that stands for it, which the row names."""
     targets = len({target for result in results for target in result.plan.targets}) > 1
-    head = ["suite", *(["target"] if targets else []), "steps"]
-    rows = [[*head, "most IOPS", "most MB/s", "least mean", "worst p99", "worst p99.9"]]
+    names = ["suite", *(["target"] if targets else []), "step"]
+    rows = [[*names, "IOPS", "MB/s", "mean", "p99", "p99.9", "steps"]]
     before = ""
     for result in results:
-        title = shortened(result.plan.title, 24)
-        rows.append(
-            [
-                "" if title == before else title,
-                *([_target(result)] if targets else []),
-                str(len(result.positions)),
-                *_extremes(result),
-            ]
-        )
-        before = title
-    return narrowed(rows, [*LEFT_OUT_FIRST, "worst p99.9"], columns=columns, left=1 + int(targets))
+        title = result.plan.title
+        shown, before = "" if title == before else title, title
+        rows.append([shown, *([_target(result)] if targets else []), *_leading(result)])
+    return narrowed(rows, LEFT_OUT_FIRST, columns=columns, left=len(names), names=names)
 
 
-def _extremes(result: SuiteResult) -> list[str]:
-    figures = [position.figures for position in result.positions]
-    if not figures:
-        return ["-"] * 5
-    most_Bps = max(figure.rate_Bps for figure in figures)
-    means = [figure.mean for figure in figures if figure.mean is not None]
-    tails = [[tail for figure in figures if (tail := figure.quantile(q)) is not None] for q in (0.99, 0.999)]
-    return [
-        _number(max((figure.iops_figure for figure in figures), key=lambda rate: rate.value)),
-        numbers.within(most_Bps / 1e6, None, None) if most_Bps else "-",
-        _latency(min(means, key=lambda mean: mean.value, default=None)),
-        *(_latency(max(tail, key=lambda worst: worst.value, default=None)) for tail in tails),
-    ]
+def _leading(result: SuiteResult) -> list[str]:
+    """Return the name and the figures of the step that stands for a suite, and the number of its steps."""
+    position = leading(result)
+    if position is None:
+        return [*"------", "0"]
+    figures = position.figures
+    latencies = latency_cells([figures.mean, figures.quantile(0.99), figures.quantile(0.999)])
+    steps = str(len(result.positions))
+    return [position.name, rate_cell(figures.iops_figure), _megabytes(figures), *latencies, steps]
+
+
+def _megabytes(figures: StepFigures) -> str:
+    return rate_cell(figures.rate_figure) if figures.rate_Bps else "-"
 
 
 def _target(result: SuiteResult) -> str:
     """Return a target's short name: of a model or a path its last part."""
     names = [target.removeprefix("model:").rpartition("/")[2] for target in result.plan.targets]
-    return shortened("+".join(names), _NAME)
-
-
-def _number(figure: Figure) -> str:
-    return numbers.within(figure.value, figure.low, figure.high)
-
-
-def _latency(figure: Figure | None) -> str:
-    if figure is None:
-        return "-"
-    return numbers.mark(figure) + numbers.duration_within(figure.value, figure.low, figure.high)
+    return "+".join(names)
 
 
 def _notes(review: Review, table: Sequence[str], columns: int) -> list[str]:
     """Return what marks mean, and what is missing, a line each."""
-    notes = []
-    if any("~" in line for line in table):
-        notes.append("~ fewer than ten samples lie beyond this quantile")
-    if any("?" in line for line in table):
-        notes.append(numbers.TOO_SHORT)
+    notes = numbers.meanings(table)
     if missing := [step.id for result in review.suites for step in result.missing]:
-        notes.append(f"missing: {', '.join(missing)}")
+        notes.append(in_a_line("missing:", missing, columns=columns))
     if len({target for result in review.suites for target in result.plan.targets}) > 1:
         notes.append(f"the targets against each other: iogauge compare {numbers.argument(review.path)}")
-    return [shortened(note, columns) for note in notes]
+    return notes

@@ -35,7 +35,7 @@ Part = tuple[Row, Stream]
 
 def run_text(record: RunRecord, stats: IntervalStats, *, columns: int) -> str:
     """Return a run as lines of at most ``columns``; with those of its warnings they are at most ``LINES``."""
-    most = LINES - len(warning_lines(record.warnings, command="run", columns=columns))
+    most = LINES - len(warning_lines(record.warnings, command="run", columns=columns, marked=True))
     return "".join(f"{line}\n" for line in _lines(record, stats, columns=columns, most=most))
 
 
@@ -45,10 +45,10 @@ def _lines(record: RunRecord, stats: IntervalStats, *, columns: int, most: int) 
     # A run that was interrupted early has no row.
     before = wrapped(title(job_rows[0]), columns=columns, most=2) if len(job_rows) == 1 else []
     before += [*wrapped(_headline(parts), columns=columns, most=2), ""]
-    after = [*_notes(record, parts, columns), EVERYTHING]
+    table = _table(parts, stats, columns=columns) if parts else []
+    after = [*_notes(record, parts, table, columns), EVERYTHING]
     if not parts:
         return [*before[:-1], *after]
-    table = _table(parts, stats, columns=columns)
     return [*before, *rows_that_fit(table, most=most - len(before) - len(after)), *after]
 
 
@@ -81,7 +81,7 @@ def _table(parts: list[Part], stats: IntervalStats, *, columns: int) -> list[str
         rates = stats.iops(stage=row.result.stage, row=row.result.row, direction=stream)
         table.append(
             [
-                row.name if len(row.name) <= _NAME else f"{row.name[: _NAME - 3]}...",
+                row.name,
                 stream.value,
                 numbers.within(row.iops(stream), None, None),
                 _megabytes(row, stream),
@@ -94,11 +94,7 @@ def _table(parts: list[Part], stats: IntervalStats, *, columns: int) -> list[str
                 ),
             ]
         )
-    return narrowed(table, [*LEFT_OUT_FIRST, *own[:-1]], columns=columns, left=2)
-
-
-_NAME = 20
-"""The most characters of a job's name."""
+    return narrowed(table, [*LEFT_OUT_FIRST, *own[:-1]], columns=columns, left=2, names=["job"])
 
 
 def _megabytes(row: Row, stream: Stream) -> str:
@@ -147,12 +143,11 @@ def _reported(row: Row, stream: Stream, percentiles: tuple[float, ...]) -> dict[
     return {}
 
 
-def _notes(record: RunRecord, parts: list[Part], columns: int) -> list[str]:
+def _notes(record: RunRecord, parts: list[Part], table: list[str], columns: int) -> list[str]:
     notes = []
     if any(_kind(*part) is Kind.RESPONSE for part in parts):
         notes.append("latencies count from when a request was due (a sync's: from the first write before it)")
-    if any(cell.startswith("~") for part in parts for cell in _latency_cells(*part).values()):
-        notes.append("~ fewer than 10 samples are expected beyond it: the true value may be higher")
+    notes += numbers.meanings(table)
     if record.result.stopped_by:
         reason = f": {record.result.error}" if record.result.error else ""
         notes.append(f"stopped by {record.result.stopped_by}{reason}")

@@ -24,26 +24,39 @@ def wrapped(text: str, *, columns: int, most: int) -> list[str]:
     return [*lines[: most - 1], f"{last.rstrip(' ,;:')}..."]
 
 
-def bullets(sentences: Iterable[str], *, columns: int, most: int) -> list[str]:
-    """Return sentences that fit in ``most`` lines, each whole, and a line that counts the others."""
-    entries = [
-        [f"- {line}" if first else f"  {line}" for first, line in _marked(sentence, columns - 2)]
-        for sentence in sentences
-    ]
+def bullets(
+    sentences: Iterable[str], *, columns: int, most: int, bullet: str = "- ", noun: str = "finding"
+) -> list[str]:
+    """Return sentences that fit in ``most`` lines, each whole, and a line that counts the others.
+
+    >>> bullets(["one two", "three four", "five"], columns=12, most=2)
+    ['- one two', '... 2 more findings: -v shows everything']
+    """
+    entries = [labelled("", sentence, indent=bullet, width=0, columns=columns) for sentence in sentences]
     if sum(map(len, entries)) <= most:
         return [line for entry in entries for line in entry]
     kept: list[str] = []
     for number, entry in enumerate(entries):
         if len(kept) + len(entry) > most - 1:
-            left = len(entries) - number
-            return [*kept, _more(left, "finding", after=number)][:most]
+            return [*kept, _more(len(entries) - number, noun, after=number)][:most]
         kept += entry
     return kept
 
 
-def _marked(sentence: str, columns: int) -> list[tuple[bool, str]]:
-    lines = labelled("", sentence, indent="", width=0, columns=columns)
-    return [(number == 0, line) for number, line in enumerate(lines)]
+def in_a_line(label: str, parts: Sequence[str], *, columns: int) -> str:
+    """Return the first parts that fit on one line after their label, each whole, and how many others there are.
+
+    >>> in_a_line("context:", ["virtual machine", "inexact clock", "workers changed CPUs"], columns=80)
+    'context: virtual machine; inexact clock; workers changed CPUs'
+    >>> in_a_line("context:", ["virtual machine", "inexact clock", "workers changed CPUs"], columns=50)
+    'context: virtual machine; and 2 more: -v'
+    """
+    for kept in range(len(parts), 0, -1):
+        others = [f"and {len(parts) - kept} more: -v"] if kept < len(parts) else []
+        line = f"{label} {'; '.join([*parts[:kept], *others])}"
+        if len(line) <= columns:
+            return line
+    return f"{label} {len(parts)}: -v"
 
 
 def rows_that_fit(table: Sequence[str], *, most: int) -> list[str]:

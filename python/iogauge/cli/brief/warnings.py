@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from iogauge.cli.brief.screen import EVERYTHING
+from iogauge.cli.brief.screen import EVERYTHING, in_a_line
 from iogauge.schema import Code, Notice
 from iogauge.text import numbers
 from iogauge.text.grid import shortened
 
-Command = Literal["run", "review", "show"]
+Command = Literal["run", "review", "quick", "show"]
 MOST = 3
 """The most warnings that have a line each."""
 
@@ -27,6 +27,7 @@ class Words(NamedTuple):
     """Empty: the warning's own text, which has figures that nothing else on the screen has."""
     run: str = ""
     review: str = ""
+    quick: str = ""
 
 
 CHANGES: dict[Code, Words] = {
@@ -38,7 +39,9 @@ CHANGES: dict[Code, Words] = {
     Code.BUSY_TARGET: Words("another program uses the target"),
     Code.THERMAL_THROTTLING: Words("the drive throttled for heat: figures depend on cooling"),
     Code.WRITTEN_MEANWHILE: Words("the target was written between parts of this review"),
-    Code.UNSTEADY: Words("the rate did not stay at its level", run="--runtime", review="--pace full"),
+    Code.UNSTEADY: Words(
+        "the rate did not stay at its level", run="--runtime", review="--pace full", quick="--runtime"
+    ),
     Code.RATE_MISSED: Words("the requested rate was not reached", run="--iodepth, --rate_iops"),
     Code.COMPRESSIBLE: Words("the data compress: some drives answer them faster", run="--refill_buffers=1"),
     Code.STALLED: Words("threads stood still: some latencies may be theirs", run="--cpus_allowed"),
@@ -46,9 +49,12 @@ CHANGES: dict[Code, Words] = {
     Code.NO_POLLING: Words("the target does not poll, though polling was asked for"),
 }
 """Warnings that change the answer, the gravest first."""
+_MARKED = Words(
+    "few samples beyond quantiles marked ~", run="--runtime", review="--runtime", quick="--runtime"
+)
 CONTEXT: dict[Code, Words] = {
-    Code.FEW_SAMPLES: Words("few samples beyond quantiles marked ~", run="--runtime", review="--runtime"),
-    Code.UNSUPPORTED: Words("few samples beyond quantiles marked ~", run="--runtime", review="--runtime"),
+    Code.FEW_SAMPLES: _MARKED,
+    Code.UNSUPPORTED: _MARKED,
     Code.VIRTUAL_MACHINE: Words("virtual machine"),
     Code.NO_PIN: Words("workers not pinned", run="--cpus_allowed"),
     Code.MIGRATION: Words("workers changed CPUs", run="--cpus_allowed"),
@@ -60,8 +66,12 @@ INTERNAL = frozenset({Code.INTERVALS_MERGED})
 """Warnings that change no figure."""
 
 
-def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int) -> list[str]:
-    """Return at most ``MOST`` + 1 lines. ``command`` is the one that prints them; ``show`` can remedy nothing."""
+def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int, marked: bool) -> list[str]:
+    """Return at most ``MOST`` + 1 lines.
+
+    ``command`` is the one that prints them; ``show`` can remedy nothing. ``marked``: a figure that it prints has the
+    mark ~, which is then explained.
+    """
     messages = {notice.code: notice.message for notice in reversed(notices)}
     grave = [
         words if words.text else words._replace(text=messages[code])
@@ -75,11 +85,13 @@ def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int) 
     if len(grave) > MOST:
         lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}: {EVERYTHING}")
     context = dict.fromkeys(
-        f"{words.text}{_remedy(words, command)}" for code, words in CONTEXT.items() if code in messages
+        f"{words.text}{_remedy(words, command)}"
+        for code, words in CONTEXT.items()
+        if code in messages and (marked or words is not _MARKED)
     )
-    return lines + ([shortened(f"context: {'; '.join(context)}", columns)] if context else [])
+    return lines + ([in_a_line("context:", list(context), columns=columns)] if context else [])
 
 
 def _remedy(words: Words, command: Command) -> str:
-    options = {"run": words.run, "review": words.review, "show": ""}[command]
+    options = {"run": words.run, "review": words.review, "quick": words.quick, "show": ""}[command]
     return f" ({options})" if options else ""

@@ -1,4 +1,4 @@
-"""``iogauge run``: run a job file, or fio's options, once and report.
+r"""``iogauge run``: run a job file, or fio's options, once and report.
 
 Run fio job files, or jobs written as fio's options, and print the results: a table, or one of fio's formats. Only
 results go to stdout. Progress, messages and warnings go to stderr. The table fits on a screen; --verbose and --output
@@ -13,9 +13,11 @@ Conditions (--fail-if, --checks) are checked on every job: 'p99.9 > 1ms', or 'jo
 Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a condition holds; 130
 interrupted (143 by SIGTERM), after printing the results so far.
 
-    iogauge run --name=x --filename=test.bin --size=1g --rw=randread --bs=4k --direct=1 --runtime=10 --time_based
+    iogauge run --name=x --filename=test.bin --size=1g --rw=randread \
+        --bs=4k --direct=1 --runtime=10 --time_based
 
-    iogauge run jobs.fio --fail-if 'job=log: write.p99 > 5ms' --checks checks.toml --check-results checks.xml
+    iogauge run jobs.fio --fail-if 'job=log: write.p99 > 5ms' \
+        --checks checks.toml --check-results checks.xml
 """
 
 from __future__ import annotations
@@ -349,8 +351,7 @@ def _conclude(record: RunRecord, options: RunOptions, results: Sequence[Output])
     from iogauge.library.running import measurement
 
     violations = [violation for condition in options.conditions for violation in condition.check(record)]
-    for violation in violations:
-        checks.say(violation)
+    checks.say([("", violation) for violation in violations], results)
     interrupted, failure = record.result.stopped_by == "interrupt", measurement.failure(record)
     early = "the run was interrupted" if interrupted else failure[0] if failure else ""
     checks.write(results, options.names, violations, suite=record.jobs.source, early=early)

@@ -47,14 +47,19 @@ class Formats:
                 texts += [diskspd_table.render(record, rates, command=self.diskspd), warnings]
         return "\n".join(filter(None, texts))
 
-    def warnings(self, record: RunRecord) -> str:
-        """Return the warnings of a run: a line each below a table that fits on a screen, else with their remedies."""
+    def warnings(self, record: RunRecord, *, shown: str) -> str:
+        """Return the warnings of a run: a line each below a table that fits on a screen, else with their remedies.
+
+        ``shown`` is the text with the table.
+        """
         from iogauge.cli.brief.warnings import warning_lines
         from iogauge.report.run import surroundings
+        from iogauge.text import numbers
 
         if not self.columns or "normal" not in self.names:
             return surroundings.warnings(record.warnings)
-        lines = warning_lines(record.warnings, command="run", columns=self.columns)
+        marked = numbers.TOO_FEW in numbers.meanings(shown.splitlines())
+        lines = warning_lines(record.warnings, command="run", columns=self.columns, marked=marked)
         return "".join(f"{line}\n" for line in lines)
 
 

@@ -76,7 +76,7 @@ class Printed(AbstractContextManager["Printed"]):
         try:
             self._finish(text)
         finally:
-            streams.say(self._formats.warnings(record), end="")
+            streams.say(self._formats.warnings(record, shown=text), end="")
 
     def _finish(self, text: str) -> None:
         if self._trouble is not None and self._output is None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli.terminal import status, streams
+from iogauge.text import numbers
 
 if TYPE_CHECKING:
     from iogauge.report.run.fail_if import Violation
@@ -85,11 +87,29 @@ def write(
         file.write(text.encode())
 
 
-def say(violation: Violation, *, where: str = "") -> None:
-    """Say that a condition holds, or that it cannot be judged."""
-    streams.say(f"{'error' if violation.unknown else 'failed'}: {where}{violation.message}")
-    if violation.hint:
-        streams.say(f"hint: {violation.hint}")
+MOST = 10
+"""The most figures of which a terminal is told that a condition holds for them, or that it cannot be judged."""
+
+
+def say(violations: Sequence[tuple[str, Violation]], results: Sequence[Output] = ()) -> None:
+    """Say which conditions hold, or cannot be judged: the first ``MOST`` of each, then how many others there are.
+
+    Each violation comes with the place where it is; empty: its text names it. ``results`` are the files that have all.
+    """
+    by_condition: dict[str, list[tuple[str, Violation]]] = {}
+    for where, one in violations:
+        by_condition.setdefault(one.condition, []).append((where, one))
+    in_turn = [entry for row in zip_longest(*by_condition.values()) for entry in row if entry]
+    for unknown, word in ((False, "failed"), (True, "error")):
+        found = [(where, one) for where, one in in_turn if one.unknown is unknown]
+        for where, one in found[:MOST]:
+            condition = f" ({one.condition})" if len(by_condition) > 1 else ""
+            streams.say(f"{word}: {where}{one.brief + condition if one.brief else one.message}")
+        if len(found) > MOST:
+            has = ", ".join(numbers.argument(file.path) for file in results) or "--check-results FILE"
+            streams.say(f"... {len(found) - MOST:,} more: {has}")
+        for hint in dict.fromkeys(one.hint for _, one in found[:MOST] if one.hint):
+            streams.say(f"hint: {hint}")
 
 
 def conclude(violations: Sequence[Violation], *, failed: bool = False) -> None:

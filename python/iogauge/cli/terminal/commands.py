@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import errno
 import importlib
+import inspect
 import keyword
 import os
 import re
@@ -38,7 +39,21 @@ PLAIN: dict[str, Any] = {
 """Help is plain text: loading the library that colours it takes longer than everything else."""
 
 
-class Commands(TyperGroup):
+class WholeExamples:
+    """Help whose examples keep their lines: a command that is broken anywhere cannot be copied."""
+
+    help: str | None
+
+    def format_help_text(self, _ctx: Any, formatter: Any) -> None:
+        """Write the text; an indented paragraph is an example."""
+        paragraphs = inspect.cleandoc(self.help or "").split("\n\n")
+        with formatter.indentation():
+            for text in paragraphs:
+                formatter.write_paragraph()
+                formatter.write_text(f"\b\n{text}" if text.startswith("    ") else text)
+
+
+class Commands(WholeExamples, TyperGroup):
     """A group: shows its commands from a table, and imports the one that is called. Alone, it prints its help."""
 
     words: tuple[str, ...] = ()
@@ -56,7 +71,7 @@ class Commands(TyperGroup):
         return name, load(*self.words, name) if name else named, rest
 
 
-class Command(TyperCommand):
+class Command(WholeExamples, TyperCommand):
     """A command that adds itself to its usage errors: the parser omits it from some."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -68,7 +68,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._clock = clock
         self._step_began = self._said = clock()
         self._done = 0
-        self._open_ended = False
+        self._search = self._more = False
         self._label: str | None = None
         self._expected_s: float | None = None
         self._ahead_s: float | None = None
@@ -101,25 +101,32 @@ class Progress(AbstractContextManager["Progress"]):
             self._live.stop()
 
     def step(
-        self, label: str, *, expected_s: float | None, ahead: int | None = None, ahead_s: float | None = None
+        self,
+        label: str,
+        *,
+        expected_s: float | None,
+        ahead: int | None = None,
+        ahead_s: float | None = None,
+        search: bool = False,
+        more: bool = False,
     ) -> None:
         """End the current step and begin the next.
 
         ``expected_s``: how long it should take, in virtual time if the steps are virtual; None if unknown. ``ahead``:
-        the number of steps that follow, if it has changed. ``ahead_s``: how long these should take.
+        the number of steps that follow, if it has changed. ``ahead_s``: how long these should take. ``search``: it is
+        a search, which is not counted. ``more``: further steps can follow from results.
         """
         self._finish_step(complete=True)
-        self._label, self._expected_s = label, expected_s
+        self._label, self._expected_s, self._search, self._more = label, expected_s, search, more
         if ahead is not None:
-            # A search plans each step from the one before it: nobody knows how many follow.
-            self._open_ended = self._done + 1 > self._steps
-            self._steps = self._done + 1 + ahead
+            self._steps = self._done + ahead + (not search)
         self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
         self._latest, self._names, self._passed_ns, self._noted, self._measured = {}, {}, {}, None, None
         if self._plain and self._alone:
             shown_s = expected_s if not self._virtual else None
             self._line(f"{label}, about {numbers.clock_time(shown_s)}" if shown_s else label)
+        self._redraw()
 
     def started(self, plan: RunPlan) -> None:
         """Take the names of the rows from the plan of a run."""
@@ -178,14 +185,19 @@ class Progress(AbstractContextManager["Progress"]):
         if self._label is None:
             return
         took_s = self._clock() - self._step_began
-        place = self._place()
-        if complete:
+        place, label, alone = self._place(), self._label, self._alone
+        self._label = None
+        self._redraw()  # Else the line would stand above the display of the step that has ended.
+        if complete and not self._search:
             self._done += 1
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
-        if not (complete and self._alone):
-            self._line(self._ending(place, self._label, numbers.clock_time(took_s), complete=complete))
-        self._label = None
+        if not (complete and alone):
+            self._line(self._ending(place, label, numbers.clock_time(took_s), complete=complete))
+
+    def _redraw(self) -> None:
+        if self._live:
+            self._live.refresh()
 
     def _ending(self, place: str, label: str, took: str, *, complete: bool) -> str:
         """Return the line that a step leaves; on a terminal it fits in one line."""
@@ -210,12 +222,14 @@ class Progress(AbstractContextManager["Progress"]):
 
     @property
     def _alone(self) -> bool:
-        return self._steps == 1
+        return self._steps == 1 and not self._more
 
     def _place(self) -> str:
-        if self._open_ended:
-            return f"[{self._done + 1}] "
-        return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
+        """Return the number of the step, and of all steps as far as they are known; a search has none."""
+        if self._search or self._alone:
+            return ""
+        number, more = self._done + 1, "+" if self._more else ""
+        return f"[{number}/{self._steps}{more}] " if self._steps > number or not more else f"[{number}] "
 
     def _left_s(self) -> float | None:
         """Return the estimated seconds to the end; None if unknown.
@@ -242,8 +256,9 @@ class Progress(AbstractContextManager["Progress"]):
         return (self._clock() - self._step_began) / share if share else None
 
     def _simulated_s(self) -> float:
-        """Return the virtual time that has passed in this step."""
-        return sum(self._passed_ns.values()) / 1e9
+        """Return the virtual time that has passed in this step, at most what it should take."""
+        passed_s = sum(self._passed_ns.values()) / 1e9
+        return min(passed_s, self._expected_s) if self._expected_s else passed_s
 
     def _state(self) -> dict[str, str]:
         """Return how far the step is: texts, by the keys that ``bar_line`` takes."""
@@ -278,12 +293,14 @@ class Progress(AbstractContextManager["Progress"]):
     def _drawn(self) -> RenderableType:
         from rich.text import Text
 
+        if self._label is None:
+            return Text("")
         columns = self._columns()
         place = self._place()
-        step = f"{place}{last_words(self._label, columns - len(place))}" if self._label else ""
-        title = f"{self._title} {step}".rstrip()
+        step = f"{place}{last_words(self._label, columns - len(place))}"
+        title = f"{self._title} {step}"
         lines = [
-            title if len(title) <= columns or not step else step,
+            title if len(title) <= columns else step,
             bar_line(self._share(), self._state(), columns=columns),
             *(f"  {row}" for row in self._rows(columns - 2)),
         ]

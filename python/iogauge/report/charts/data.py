@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from iogauge.report.charts.over_time.warmth import warmth
+from iogauge.results.leading import counts_requests
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan
@@ -272,15 +273,6 @@ def on_one_clock(drive: SuiteResult) -> Iterator[tuple[StepPlan, Moment, float, 
         for moment in figures.moments:
             yield run.plan, moment, moment.start_s + offset_s, moment.end_s + offset_s
         clock_s = figures.moments[-1].end_s + offset_s
-
-
-SMALL_BYTES = 16 << 10
-"""Requests up to this size are counted, as random ones are by custom; of larger ones the bytes count."""
-
-
-def counts_requests(steps: Iterable[StepFigures]) -> bool:
-    """Return whether the rate of these steps is told in requests a second, since their requests are all small."""
-    return all(figures.rate_Bps <= SMALL_BYTES * figures.iops for figures in steps)
 
 
 def us(value_ns: float | None) -> float | None:

@@ -11,11 +11,12 @@ import json
 from collections.abc import Sequence
 
 from iogauge.report.charts import vega
-from iogauge.report.charts.data import Row, Table, counts_requests, us
+from iogauge.report.charts.data import Row, Table, us
 from iogauge.report.charts.latency import by_drive, drive_legend
 from iogauge.report.charts.specification import ONLY, Chart, Choice, finished, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES
 from iogauge.report.charts.vega import Spec
+from iogauge.results.leading import counts_requests
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from iogauge.report.charts import vega
-from iogauge.report.charts.data import Row, Statistic, Table, counts_requests, sweep_table
+from iogauge.report.charts.data import Row, Statistic, Table, sweep_table
 from iogauge.report.charts.latency import (
     CHOSEN,
     POOLED,
@@ -26,6 +26,7 @@ from iogauge.report.charts.over_time.lines import side
 from iogauge.report.charts.specification import Chart, finished
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
 from iogauge.report.charts.vega import Spec
+from iogauge.results.leading import counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 

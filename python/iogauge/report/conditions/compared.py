@@ -83,17 +83,25 @@ class ComparedCondition:
         held = [(suite, pair) for suite, pair, holds in outcomes if holds]
         for suite, pair in sorted(held, key=lambda item: -(self._share(item[1]).value)):
             where = self._where(suite, pair)
+            # A single pair of sides needs no name.
+            side = suite.after.name if len({suite.after for suite in suites}) > 1 else ""
             yield Violation(
-                self.text, where, None, pair.after, f"{where} {self._written(pair)} ({self.text})"
+                self.text,
+                where,
+                None,
+                pair.after,
+                f"{where} is {self._written(pair)} ({self.text})",
+                brief=f"{self._where(suite, pair, of=side)} {self._written(pair, interval=False)}",
             )
         if open_ones := [(suite, pair) for suite, pair, holds in outcomes if holds is None]:
             suite, pair = max(open_ones, key=lambda item: self._share(item[1]).value)
             count = f"{len(open_ones)} of {numbers.counted(len(checked), 'figure')}"
-            message = (
-                f"{count} cannot be decided: {self._where(suite, pair)} {self._written(pair)} ({self.text})"
-            )
+            message = f"{count} cannot be decided: {self._where(suite, pair)} is {self._written(pair)} ({self.text})"
             hint = f"make both reviews with {option('repeats', 6)} or more: that tests each figure"
-            yield Violation(self.text, self._where(suite, pair), None, None, message, hint, unknown=True)
+            brief = f"{count} cannot be decided, the first at {self._where(suite, pair, of='')}"
+            yield Violation(
+                self.text, self._where(suite, pair), None, None, message, hint, unknown=True, brief=brief
+            )
 
     def _concerns(self, suite: SuiteComparison) -> bool:
         return not self.suite or same(self.suite) == same(suite.suite)
@@ -135,15 +143,28 @@ class ComparedCondition:
         within = share.high is not None and not holds(share.high, self.limit)
         return False if alike or within else None
 
-    def _where(self, suite: SuiteComparison, pair: FigurePair) -> str:
+    def _where(self, suite: SuiteComparison, pair: FigurePair, *, of: str | None = None) -> str:
+        """Return which figure it is, and of which side: B, or ``of``; empty: it goes without saying."""
         series = f"{pair.position.series}, " if pair.position.series else ""
-        return f"{suite.suite}, {series}{place_text(pair)}: {metric_text(pair.metric)} of {suite.after.name}"
+        side = suite.after.name if of is None else of
+        owner = f" of {side}" if side else ""
+        return f"{suite.suite}, {series}{place_text(pair)}: {metric_text(pair.metric)}{owner}"
 
-    def _written(self, pair: FigurePair) -> str:
-        share = self._share(pair)
-        low, high = share.low, share.high
-        interval = "no interval" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f} %"
-        return f"is {100 * share.value:.1f} % {'worse' if self.worse else 'better'} ({interval})"
+    def _written(self, pair: FigurePair, *, interval: bool = True) -> str:
+        """Return by how much B is worse, with the digits that the interval supports; from twice on, how many times."""
+        share, sense = self._share(pair), "worse" if self.worse else "better"
+        if share.value >= 1:  # beyond twice as long, or twice as much: the ratio itself
+            ratio = pair.ratio
+            times, _, bounds = numbers.times(ratio.value, ratio.low, ratio.high).partition(" ")
+            return f"{times} A's{f' {bounds}' * interval}"
+        ends = [None if end is None else 100 * end for end in (share.low, share.high)]
+        shown = f"{numbers.within(100 * share.value, *ends)} % {sense}"
+        if not interval:
+            return shown
+        low, high = ends
+        if low is None or high is None:
+            return f"{shown} (no interval)"
+        return f"{shown} ({numbers.within(low, low, high)} to {numbers.within(high, low, high)} %)"
 
 
 def parse(text: str) -> ComparedCondition:

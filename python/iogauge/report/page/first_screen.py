@@ -1,8 +1,7 @@
 """The first screen of a page: what was tested, the headline, four to six key figures, and the findings in their order.
 
-Findings are ranked by effect and sureness in one: by the end of a ratio's 95 % interval that is nearer to 1. Findings
-without a ratio follow in the order of their suites, and what could not be determined comes last. If drives are
-compared, what the comparison says comes before what is said of each drive.
+``ranking`` orders the findings. If drives are compared, what the comparison says comes before what is said of each
+drive.
 
 This module returns plain text and the anchors of links; the template escapes it and lays it out.
 """
@@ -10,18 +9,18 @@ This module returns plain text and the anchors of links; the template escapes it
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from iogauge.comparison.findings import statements
-from iogauge.comparison.wording import place_text
-from iogauge.report.charts.data import counts_requests
+from iogauge.comparison.wording import place_text, times_text
 from iogauge.report.page.comparison import Pair, PairPart
 from iogauge.report.page.verdict import Sentence, ends, judged, load_text
+from iogauge.report.ranking import Finding, by_effect
 from iogauge.report.sections import Report
 from iogauge.results.figures import metric_text
+from iogauge.results.leading import counts_requests, leading
 from iogauge.results.names import full_names
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
@@ -33,30 +32,6 @@ from iogauge.verdicts.fitness import metric_of
 MOST_FINDINGS = 7
 """More findings than this are folded."""
 FEWEST_FIGURES, MOST_FIGURES = 4, 6
-_REMARK = re.compile(r" \((?:requested;|one run each)[^)]*\)")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence of the findings, and what it is about."""
-
-    sentence: Sentence
-    suite: str
-    """The suite's title; empty if the page has only one suite."""
-    drive: str
-    """The drive's label; empty if the page has only one, or the sentence names it."""
-
-    @property
-    def text(self) -> str:
-        """The sentence after what it is about."""
-        about = ", ".join(filter(None, [self.suite, self.drive]))
-        return f"{about}: {self.sentence.text}" if about else self.sentence.text
-
-    @property
-    def headline(self) -> str:
-        """The text without remarks, which the findings below have."""
-        text = _REMARK.sub("", self.text)
-        return f"{text.partition('; ')[0].rstrip('.')}."
 
 
 @dataclass(frozen=True)
@@ -108,19 +83,13 @@ def ranked(report: Report) -> tuple[Finding, ...]:
         [Finding(sentence, "", drive.name if drives else "") for sentence in drive.sentences]
         for drive in report.published
     ]
-    return (*_by_effect(compared), *_by_effect(published), *_by_effect(alone))
+    return (*by_effect(compared), *by_effect(published), *by_effect(alone))
 
 
 def _between(pair: Pair, sentence: Sentence, report: Report) -> str:
     """Return which drives a sentence compares; empty if it names them, or if the report compares only two drives."""
     is_named = len(report.pairs) == 1 or pair.after in sentence.text
     return "" if is_named else f"{pair.after} against {pair.before}"
-
-
-def _by_effect(groups: Sequence[Sequence[Finding]]) -> list[Finding]:
-    # The first finding of every group comes before the second of any: a suite says the most important thing first.
-    in_turn = (finding for row in zip_longest(*groups) for finding in row if finding is not None)
-    return sorted(in_turn, key=lambda finding: finding.sentence.effect, reverse=True)
 
 
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
@@ -167,19 +136,17 @@ def _in_turn(groups: Sequence[Sequence[KeyFigure]], *, most: int) -> list[KeyFig
 
 
 def _ratios(part: PairPart, report: Report) -> Iterator[KeyFigure]:
-    """Yield the ratios that a comparison's findings are about."""
+    """Yield the ratios that a comparison's findings are about, each with what is divided by what: the greater first."""
     about = f"{part.compared.title}: " if len(report.sections) > 1 else ""
-    against = (
-        f"{part.compared.after.name} against {part.compared.before.name}, " if len(report.pairs) > 1 else ""
-    )
+    sides = [side.name for side in (part.compared.after, part.compared.before)]
+    if len(set(names := [name.partition(", model")[0] for name in sides])) == len(sides):
+        sides = names
     pairs = chain.from_iterable(statement.evidence[:1] for statement in statements(part.compared))
     for pair in dict.fromkeys(pairs):
-        times = numbers.times(pair.ratio.value, pair.ratio.low, pair.ratio.high)
-        value, _, bounds = times.partition(" ")
-        name = f"{metric_text(pair.metric)}, {place_text(pair)}"
-        yield KeyFigure(
-            f"{against}{about}{name}" if about or against else capitalised(name), value, bounds[1:-1]
-        )
+        value, _, bounds = times_text(pair).partition(" ")
+        divided = " / ".join(reversed(sides) if pair.falls else sides)
+        name = f"{metric_text(pair.metric)}, {place_text(pair)}, {divided}"
+        yield KeyFigure(f"{about}{name}" if about else capitalised(name), value, bounds[1:-1])
 
 
 def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
@@ -199,11 +166,9 @@ def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
                     yield _latency(f"{about}{statistic.label} {load_text(figures)}", estimate)
         yield _rate(f"{about}Most writes", most.pressure_figure)
         return
-    # Rates of small requests and of large ones do not compare: those of the first position's kind are looked at.
-    in_requests = counts_requests([measured[0][1]])
-    alike = [pair for pair in measured if counts_requests([pair[1]]) == in_requests]
-    best, figures = max(alike, key=lambda pair: pair[1].iops if in_requests else pair[1].rate_Bps)
-    rate = figures.iops_figure if in_requests else figures.rate_figure
+    best = leading(drive) or measured[0][0]
+    in_requests = counts_requests([best.figures])
+    rate = best.figures.iops_figure if in_requests else best.figures.rate_figure
     yield _rate(f"{about}{best.name}" if about else f"Most, {best.name}", rate)
     for position in list(dict.fromkeys((measured[0][0], best, measured[-1][0])))[:2]:
         for statistic in judged(position.figures, position.figures):

@@ -66,7 +66,8 @@ _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s.]*)")
 class Violation:
     """One row and direction that meets a condition, or for which the condition cannot be judged (``unknown``).
 
-    ``measured`` is in ns, B/s or plain numbers; None if unknown. ``message`` is the sentence for a person.
+    ``measured`` is in ns, B/s or plain numbers; None if unknown. ``message`` is the sentence for a person, ``brief``
+    the same in at most a line; empty: the message is brief.
     """
 
     condition: str
@@ -76,6 +77,7 @@ class Violation:
     message: str
     hint: str | None = None
     unknown: bool = False
+    brief: str = ""
 
 
 @dataclass(frozen=True)

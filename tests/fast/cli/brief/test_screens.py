@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge.cli import main
 from iogauge.cli.brief.run import run_text
+from iogauge.library.reading import report
+from iogauge.report.page.first_screen import ranked
 from iogauge.report.run.interval_stats import IntervalStats
+from iogauge.stats.figure import Figure
+from iogauge.text import numbers
 from tests import builders, reviews
 
 NARROW, WIDE = 80, 200
@@ -112,7 +117,8 @@ def test_a_saved_review(
 ) -> None:
     lines = screen(capsys, monkeypatch, columns, "show", f"{saved}/{name}")
     assert len(lines) <= REVIEW_LINES
-    assert max(map(len, lines)) <= columns
+    # A command is for copying: it is as long as the path in it.
+    assert max(len(line) for line in lines if "iogauge " not in line) <= columns
     assert re.search(r", (\d+) of \1 steps, pace ", lines[0])
     assert lines[1] != ""  # the finding
     verbose = screen(capsys, monkeypatch, columns, "show", f"{saved}/{name}", "--verbose")
@@ -128,6 +134,39 @@ def test_a_review_ends_with_the_same_screen_and_what_to_do_next(
         assert len(made) <= REVIEW_LINES
         assert f"next: iogauge report {saved}/{name}" in made
         assert made[:4] == shown[:4]
+
+
+def test_a_row_of_a_suite_is_of_the_step_that_it_names(
+    saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = screen(capsys, monkeypatch, WIDE, "show", f"{saved}/suites")
+    review = iogauge.open_review(saved / "suites")
+    for suite in review:
+        line = next(line for line in lines if line.startswith(f"{suite.plan.title}  "))
+        _, step, iops, _, mean, *_ = re.split(r"  +", line)
+        figures = suite[step].figures
+        assert figures.iops == max(position.figures.iops for position in suite)
+        assert iops == f"{float(iops.replace(',', '')):,.0f}"
+        assert float(iops.replace(",", "")) == pytest.approx(figures.iops, rel=5e-3)
+        assert mean == numbers.duration_within(*bounds(figures.mean))
+
+
+def bounds(figure: Figure | None) -> tuple[float, float | None, float | None]:
+    assert figure is not None
+    return figure.value, figure.low, figure.high
+
+
+def test_the_terminal_ranks_findings_as_the_page_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suites = ("--suite=spec", "--suite=mixed", "--suite=reader-under-writers", "--runtime=50ms", "--seed=1")
+    assert main(["review", "model:p4800x", *suites, f"--output={tmp_path}/r"]) == 0
+    shown = screen(capsys, monkeypatch, 400, "show", f"{tmp_path}/r")
+    page = ranked(report.read_report([f"{tmp_path}/r"]))
+    assert shown[1] == page[0].headline.replace("µs", "us")
+    bullets = [line.removeprefix("- ") for line in shown if line.startswith("- ")]
+    assert bullets == [finding.text.replace("µs", "us") for finding in page[1 : len(bullets) + 1]]
+    assert len(bullets) > 4
 
 
 def test_every_target_of_a_review_has_a_row(
@@ -154,6 +193,39 @@ def test_a_comparison(
     assert max(map(len, lines)) <= columns
     assert lines[0].startswith("A is ")
     assert "-v shows everything" in lines
+
+
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_every_row_of_a_comparison_names_its_step(
+    columns: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suites = ("--suite=queue-depth", "--suite=mixed", "--runtime=20ms", "--seed=1")
+    for target in ("p4800x", "optane-memory-32g"):
+        assert main(["review", f"model:{target}", *suites, f"--output={tmp_path}/{target}"]) == 0
+    both = [f"{tmp_path}/{target}" for target in ("p4800x", "optane-memory-32g")]
+    lines = screen(capsys, monkeypatch, columns, "compare", *both)
+    assert sum("Intel Optane SSD DC P4800X 375GB" in line for line in lines) == 1, "the full name once"
+    head = next(line for line in lines if line.startswith("step  "))
+    assert ("A" in re.split(r"  +", head)) == (columns == WIDE)
+    rows = [re.split(r"  +", line)[:2] for line in lines if re.search(r"  (IOPS|p99)  ", line)]
+    assert len(rows) > 8
+    assert len({*map(tuple, rows)}) == len(rows)
+    assert all(re.search(r"\d+ (in flight|%)$", name) for name, _ in rows)
+    if columns == WIDE:
+        assert all(name.startswith(("Queue depth, ", "Mixed reads and writes, ")) for name, _ in rows)
+        assert not any("..." in name for name, _ in rows)
+    assert not any("..." in line for line in lines if line not in rows and re.match(r"[?~o]", line))
+
+
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+def test_a_comparison_explains_the_marks_that_it_shows_and_cuts_no_sentence(
+    columns: int, saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names in (("fast", "flash"), ("targets",), ("suites", "targets")):
+        lines = screen(capsys, monkeypatch, columns, "compare", *(f"{saved}/{name}" for name in names))
+        for mark, meaning in (("~", numbers.TOO_FEW), ("?", numbers.TOO_SHORT)):
+            assert (meaning in lines) == any(re.search(rf"\{mark}[~?]*\d", line) for line in lines)
+        assert not any(line.endswith("...") for line in lines[lines.index("") :])
 
 
 def _path(saved: Path, name: str) -> str:

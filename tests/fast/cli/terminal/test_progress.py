@@ -239,8 +239,38 @@ def test_a_line_that_is_too_wide_loses_parts_and_no_figure_is_cut(
         row = builders.row("reader", {READ: tally(2_700)})
         progress.ended(builders.manifest([]).plans[0], builders.record([row]))
         progress.step("Mixed of model:p4800x, 30 %", expected_s=10)
-    first = re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]|\r", "", stream.getvalue().splitlines()[0])
-    assert first == kept
+    assert kept in visible(stream).splitlines()
+
+
+def visible(stream: io.StringIO) -> str:
+    """Return what was written to a terminal, one after the other, without its control sequences."""
+    return re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", stream.getvalue().replace("\r", "\n"))
+
+
+def test_no_display_of_a_step_is_left_when_the_step_ends() -> None:
+    stream, clock = Terminal(), Clock()
+    with Progress(title="review", steps=3, stream=stream, clock=clock) as progress:
+        for step in ("first", "second", "third"):
+            progress.step(step, expected_s=10)
+            clock.now += 4
+            progress.message("a word")
+    shown = visible(stream)
+    for number, step in enumerate(("first", "second", "third"), 1):
+        before, ended, after = shown.partition(f"[{number}/3] {step}: done in 4 s")
+        assert ended
+        assert before.rfind(f"review [{number}/3] {step}") > before.rfind(f"[{number - 1}/3]"), (
+            "it is displayed"
+        )
+        assert step not in after
+
+
+def test_no_more_is_simulated_than_the_whole() -> None:
+    stream, clock = Terminal(), Clock()
+    with Progress(title="review", virtual=True, stream=stream, clock=clock) as progress:
+        progress.step("first", expected_s=2)
+        progress.started(report_records.plan([Job(name="reader")]))
+        progress.interval(builders.interval(2, {READ: tally()}))
+        assert "2 s of 2 s simulated" in str(progress._drawn())
 
 
 @pytest.mark.parametrize("columns", [200, 80, 60, 40])
@@ -267,11 +297,25 @@ def test_the_display_is_as_wide_as_the_terminal(columns: int, monkeypatch: pytes
     assert ("mean" in lines[2]) == (columns >= 60)
 
 
-def test_a_search_counts_its_steps_and_promises_no_number() -> None:
+def places(stream: io.StringIO) -> list[str]:
+    return [line.partition("step")[0].rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_a_search_is_not_counted_and_steps_that_can_follow_are_a_plus() -> None:
+    stream, clock = io.StringIO(), Clock()
+    with Progress(title="review", steps=2, stream=stream, clock=clock) as progress:
+        progress.step("step of a search", expected_s=10, ahead=0, search=True, more=True)
+        progress.step("step 1", expected_s=10, ahead=2, more=True)
+        progress.step("step 2", expected_s=10, ahead=1, more=True)
+        progress.step("step 3", expected_s=10, ahead=1)
+        progress.step("step 4", expected_s=10, ahead=0)
+    assert places(stream) == ["", "[1/3+]", "[2/3+]", "[3/4]", "[4/4]"]
+
+
+def test_where_each_step_follows_from_the_last_no_number_is_promised() -> None:
     stream, clock = io.StringIO(), Clock()
     with Progress(title="find", stream=stream, clock=clock) as progress:
-        progress.step("293,000 IOPS", expected_s=10, ahead=0)
-        progress.step("615,000 IOPS", expected_s=10, ahead=0)
-        progress.step("424,000 IOPS", expected_s=10, ahead=1)
-    places = [line.partition(" ")[0] for line in stream.getvalue().splitlines()[1:]]
-    assert places == ["[2]", "[3]"]
+        for step in ("step 1", "step 2"):
+            progress.step(step, expected_s=10, ahead=0, more=True)
+        progress.step("step 3", expected_s=10, ahead=1, more=True)
+    assert places(stream) == ["[1]", "[2]", "[3/4+]"]

@@ -64,6 +64,22 @@ def test_an_established_regression_beyond_the_limit_fails_and_names_the_figure()
     assert re.match(
         r"mixed, 70 %: p99 of B is (19|20)\.\d % worse \(1\d\.\d to 2\d\.\d %\)", violation.message
     )
+    assert re.fullmatch(r"mixed, 70 %: p99 (19|20)\.\d % worse", violation.brief)
+
+
+@pytest.mark.parametrize(
+    ("slower", "within", "message", "brief"),
+    [
+        (83.0, 0.01, "is 84.0x A's (82.", "mixed, 70 %: p99 84.0x A's"),
+        (1.5, 0.2, "is 52 % worse (1", "mixed, 70 %: p99 52 % worse"),
+    ],
+)
+def test_a_figure_has_the_digits_of_its_interval_and_is_a_multiple_from_twice_on(
+    slower: float, within: float, message: str, brief: str
+) -> None:
+    (violation,) = violations("p99 worse by > 1%", compared(slower, repeats=1, within=within))
+    assert message in violation.message
+    assert violation.brief == brief
 
 
 @pytest.mark.parametrize(
