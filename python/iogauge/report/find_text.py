@@ -10,7 +10,6 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.text import numbers
 from iogauge.text.grid import aligned, labelled
 
-_OUTCOMES = {"met": "kept", "missed": "missed"}
 _MOST_ROWS = 14
 """Loads that the table has: those nearest to the limit."""
 
@@ -56,12 +55,11 @@ def _head(result: SuiteResult, search: SearchResult) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
     quantity = "IOPS" if goal.quantity == "iops" else "MB/s"
-    limits = [text.partition("<")[0].strip() for text in search.limits]
     first = "requested" if goal.over == "rate" else search.unit
     return [
         first,
         "served" if goal.over == "rate" and goal.quantity == "iops" else quantity,
-        *limits,
+        *(limit.figure for limit in goal.limits),
         "limit",
     ]
 
@@ -70,7 +68,7 @@ def _row(result: SuiteResult, load: TriedLoad) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
     shown = numbers.rate if goal.quantity == "iops" else numbers.megabytes
-    outcome = _OUTCOMES.get(load.outcome, "not shown") + ("" if load.served else ": not served")
+    outcome = load.verdict + ("" if load.served else ": not served")
     return [
         numbers.position(load.at) + (" (longer)" if load.longer else ""),
         shown(load.rate.value),

@@ -10,7 +10,8 @@ import pytest
 from iogauge.cli import main
 from iogauge.report.names import short_name
 from iogauge.report.page import render
-from iogauge.report.page.first_screen import key_figures, ranked, subject
+from iogauge.report.page.first_screen import ranked, subject
+from iogauge.report.page.key_figures import key_figures
 from iogauge.report.page.verdict import REMARK, shown_effect
 from iogauge.report.sections import Report
 from iogauge.stats.figures import Ratio

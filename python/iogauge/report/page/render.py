@@ -28,6 +28,7 @@ from iogauge.report.charts.drawing import bundle, in_parallel, svg
 from iogauge.report.charts.specification import DATASET, SUBTITLE_LINE, TITLE_LINE, Chart
 from iogauge.report.charts.theme import config
 from iogauge.report.page import facts, first_screen, steps
+from iogauge.report.page.key_figures import key_figures
 from iogauge.report.sections import Report
 from iogauge.results.review import OnProgress, no_progress
 from iogauge.results.warnings import warnings
@@ -61,7 +62,7 @@ def page(report: Report, *, verdict: str = "", on_progress: OnProgress = no_prog
         verdict=verdict,
         findings=first_screen.ranked(report),
         most_findings=first_screen.MOST_FINDINGS,
-        key_figures=first_screen.key_figures(report),
+        key_figures=key_figures(report),
         hero=report.hero,
         hero_name=report.hero.name if report.hero else "",
         caption=report.caption,
