@@ -163,7 +163,9 @@ class SuiteResult(Tabular, Collection[Position]):
         # A row stands under its name: positions without one lie along the axis, whatever places they share.
         places = {position.at for position in self.planned}
         shared = len(places) < len(self.planned) and len(self.by_series()) <= 1
-        return (self.plan.axis == TABLE_ROWS or shared) and all(position.plan.label for position in self.planned)
+        return (self.plan.axis == TABLE_ROWS or shared) and all(
+            position.plan.label for position in self.planned
+        )
 
     @property
     def repeated(self) -> bool:

@@ -47,7 +47,10 @@ def search_chart(drives: Sequence[SuiteResult]) -> Chart:
         subtitle=" ".join(_notes(table)),
         description=f"The limited latency in microseconds at each {plan.axis.name}, {plan.axis.unit}.",
     )
-    panels = [_panel(drives, limit, table, height=HEIGHT / len(limits), last=limit is limits[-1]) for limit in limits]
+    panels = [
+        _panel(drives, limit, table, height=HEIGHT / len(limits), last=limit is limits[-1])
+        for limit in limits
+    ]
     spec = panels[0] if len(panels) == 1 else {"vconcat": panels, "spacing": 10}
     return single(plan.suite, table, finished(spec), texts)
 
@@ -112,7 +115,9 @@ def _notes(table: Table) -> list[str]:
     return sentences
 
 
-def _panel(drives: Sequence[SuiteResult], limit: LatencyLimit, table: Table, *, height: float, last: bool) -> Spec:
+def _panel(
+    drives: Sequence[SuiteResult], limit: LatencyLimit, table: Table, *, height: float, last: bool
+) -> Spec:
     plan, labels = drives[0].plan, [drive.label for drive in drives]
     rows = [row for row in table.records() if row["limit"] == limit.text]
     y, top = _latency(limit, rows)

@@ -119,7 +119,9 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
         unit = numbers.unit_of(found, axis.unit)
         yield KeyFigure(f"{about}Limit, {axis.name}", f"{value} {unit}", within)
     for name, at in (("Kept", kept), ("Missed", missed)):
-        longest = max((load for load in search.loads if load.at == at), key=lambda load: load.longer, default=None)
+        longest = max(
+            (load for load in search.loads if load.at == at), key=lambda load: load.longer, default=None
+        )
         for limit, figure in zip(goal.limits, longest.latencies if longest else (), strict=False):
             if at is not None and figure is not None:
                 yield _latency(f"{about}{name} at {numbers.placed(at, axis.unit)}: {limit.figure}", figure)

@@ -33,6 +33,7 @@ from iogauge.report.sections import Report
 from iogauge.results.review import OnProgress, no_progress
 from iogauge.results.warnings import warnings
 from iogauge.stats.quantiles import FEWEST_BLOCKS
+from iogauge.text.cells import micro
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -158,5 +159,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # What is Markup already, such as pictures, scripts and data, stays as it is.
+        finalize=lambda value: micro(value) if type(value) is str else value,
     )
     return environment
