@@ -8,7 +8,7 @@ from iogauge.report.review_text import spread
 from iogauge.results.conclusions import SearchResult, TriedLoad
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text import numbers
-from iogauge.text.grid import aligned, labelled
+from iogauge.text.grid import folded, labelled
 
 _MOST_ROWS = 14
 """Loads that the table has: those nearest to the limit."""
@@ -32,7 +32,7 @@ def _lines(result: SuiteResult) -> Iterator[str]:
     assert search is not None  # a search with findings has tried loads
     yield ""
     tried = _nearest(search)
-    yield from aligned([_head(result, search), *(_row(result, load) for load in tried)])
+    yield from folded([_head(result, search), *(_row(result, load) for load in tried)])
     if len(tried) < len(search.loads):
         yield f"... {numbers.counted(len(search.loads) - len(tried), 'load')} further from the limit"
     latencies = [latency for load in tried for latency in load.latencies if latency is not None]

@@ -44,8 +44,13 @@ _ROOM = 1.18
 
 
 def rows_chart(drives: Sequence[SuiteResult]) -> Chart:
-    """Return the rows of the drives' common suite, with a choice of statistics."""
+    """Return the rows of the drives' common suite, with a choice of statistics.
+
+    Raises ValueError: a row has no name, under which its bar would stand.
+    """
     plan, table = drives[0].plan, rows_table(drives)
+    if not all(table.column("label")):
+        raise ValueError(f"a row of {plan.suite} has no name")
 
     def texts(statistic: Statistic, rows: Sequence[Row]) -> dict[str, str]:
         what = f"{statistic.label} {plan.judged} latency"
@@ -166,7 +171,7 @@ def _latencies(labels: Sequence[str], scale: str, rows: Sequence[Row], judged: s
         title=f"{capitalised(judged)} latency, µs",
         titleColor=INK,
         grid=True,
-        format=",~f",
+        **vega.IN_US,
         labelOverlap="greedy",
     )
     legend = drive_legend(labels)

@@ -222,7 +222,7 @@ def _latency(limit: LatencyLimit, rows: Sequence[Row]) -> tuple[Position, float]
     names = ("limit_us", "latency_us", "low_us", "high_us")
     values = [float(row[name] or 0) for row in shown or rows for name in names]
     values.append(_ROOM * max(values))
-    titled = side(f"{limit.figure}, µs", titleColor=INK, grid=True)
+    titled = side(f"{limit.figure}, µs", titleColor=INK, grid=True, **vega.IN_US)
     if fitting(shown) == "log":
         scale, ticks = log_axis(values)
         axis: Spec = {**titled, "values": ticks}

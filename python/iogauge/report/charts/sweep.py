@@ -78,7 +78,9 @@ def _spec(drives: Sequence[SuiteResult], series: str, scale: str, table: Table) 
         for position, label in labelled
         if label and label != f"{plan.axis.name} {position:g}"
     }
-    y = latency_axis(scale, **side(f"{capitalised(plan.judged)} latency, µs", titleColor=INK, grid=True))
+    y = latency_axis(
+        scale, **side(f"{capitalised(plan.judged)} latency, µs", titleColor=INK, grid=True, **vega.IN_US)
+    )
     latencies = latency_layer(
         _along(plan.axis.unit, positions, _titled(drives), named),
         y,

@@ -111,12 +111,12 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
     assert goal is not None  # every search has one
     kept, missed = search.holds, search.breaks
     if search.estimate is not None:
-        # Rates lie between those that were tried; a depth is a whole number, known exactly.
-        found = search.estimate
-        value = numbers.within(found, kept, missed) if goal.over == "rate" else numbers.position(found)
-        bounds = [None if load is None else numbers.position(load) for load in (kept, missed)]
-        within = f"{bounds[0]}–{bounds[1]}" if None not in bounds else f"≥ {bounds[0]}"
-        unit = numbers.unit_of(found, axis.unit)
+        value, least, most = (
+            None if load is None else numbers.position(numbers.three_digits(load))
+            for load in (search.estimate, kept, missed)
+        )
+        unit = numbers.unit_of(search.estimate, axis.unit)
+        within = f"≥ {least}" if most is None else f"{least}–{most}"
         yield KeyFigure(f"{about}Limit, {axis.name}", f"{value} {unit}", within)
     for name, at in (("Kept", kept), ("Missed", missed)):
         longest = max(

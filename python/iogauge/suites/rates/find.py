@@ -357,13 +357,8 @@ def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable
 
 
 def _rounded(iops: float) -> str:
-    """Return a rate with the three digits that a search decides.
-
-    >>> _rounded(38_459.0), _rounded(141.2)
-    ('38,500 IOPS', '141 IOPS')
-    """
-    digit = 10 ** max(math.floor(math.log10(iops)) - 2, 0)
-    return _iops(round(iops / digit) * digit)
+    """Return a rate with the three digits that a search decides."""
+    return _iops(numbers.three_digits(iops))
 
 
 def _overloads(position: Position, goal: Goal) -> bool:
