@@ -108,7 +108,11 @@ def review(
 
 
 def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
-    """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review."""
+    """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review.
+
+    These answers have the warnings that change them; that of ``quick`` has all.
+    """
+    from iogauge.cli.brief.warnings import changing_lines
     from iogauge.library.find.search import SUITE as FIND
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.tunings.ladder import SUITE as LADDER
@@ -116,9 +120,12 @@ def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
     from iogauge.report.ladder_text import ladder_text
     from iogauge.report.quick_text import quick_text
 
+    def changing(review: SavedReview) -> list[str]:
+        return changing_lines(review.warnings, command="review", columns=streams.columns())
+
     writers: dict[str, Callable[[SavedReview], str]] = {
-        FIND: lambda review: find_text(next(iter(review))),
-        LADDER: lambda review: ladder_text(next(iter(review))),
+        FIND: lambda review: find_text(next(iter(review)), changing(review)),
+        LADDER: lambda review: ladder_text(next(iter(review)), changing(review)),
         QUICK: lambda review: quick_text(next(iter(review)), review.warnings),
     }
     suites = [plan.suite for plan in saved.manifest.plans]
@@ -184,7 +191,8 @@ def show(
 
     ``names`` are those of the conditions, for the files ``results``.
     """
-    from iogauge.cli.brief.review import say_warnings, show_brief, show_verdicts
+    from iogauge.cli.brief.review import show_brief, show_verdicts
+    from iogauge.cli.brief.warnings import context_lines
     from iogauge.library import conditions
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.reading.saved import Review as Judged
@@ -200,7 +208,7 @@ def show(
     quoted = numbers.argument(saved.path)
     verdicts = _verdicts(saved) if saved.manifest.use else None
     own = _own_text(saved)
-    quick = saved.manifest.plans[0].suite == QUICK  # its text has the warnings
+    quick = saved.manifest.plans[0].suite == QUICK
     if as_json:
         data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
         streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
@@ -217,7 +225,8 @@ def show(
     if as_json or verbose:
         streams.say(surroundings.warnings(review.warnings), end="")
     elif own and not quick:
-        say_warnings(review.warnings, command="review")
+        for line in context_lines(review.warnings, command="review", columns=streams.columns()):
+            streams.say(line)
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from iogauge.report.review_text import spread
 from iogauge.results.conclusions import SearchResult, TriedLoad
@@ -14,18 +14,22 @@ _MOST_ROWS = 14
 """Loads that the table has: those nearest to the limit."""
 
 
-def find_text(result: SuiteResult) -> str:
-    """Return the answer and the loads around it as text of at most 80 columns, ending with a newline."""
-    return "".join(f"{line}\n" for line in _lines(result))
+def find_text(result: SuiteResult, warnings: Sequence[str] = ()) -> str:
+    """Return the answer and the loads around it as text of at most 80 columns, ending with a newline.
+
+    ``warnings`` are lines about what changes the answer; they follow it.
+    """
+    return "".join(f"{line}\n" for line in _lines(result, warnings))
 
 
-def _lines(result: SuiteResult) -> Iterator[str]:
+def _lines(result: SuiteResult, warnings: Sequence[str]) -> Iterator[str]:
     conclusions = result.conclusions
     if not conclusions.findings:
         yield "nothing was measured yet: resume the review"
         return
     headline, *others = conclusions.findings
     yield from labelled("", headline, indent="", width=0)
+    yield from warnings
     for finding in others:
         yield from labelled("-", finding, indent="", width=2)
     search = conclusions.search

@@ -23,7 +23,6 @@ from iogauge.text.grid import narrowed, shortened
 if TYPE_CHECKING:
     from iogauge.library.reading.judge import Verdicts
     from iogauge.library.reading.saved import Review
-    from iogauge.schema import Notice
 
 LINES = 30
 """The most lines of a review, with its warnings."""
@@ -56,12 +55,7 @@ def show_brief(review: Review, *, command: Command, after: str = "") -> None:
 def show_verdicts(verdicts: Verdicts, review: Review, *, after: str) -> None:
     """Print the verdicts for the uses that a review is for, in the place of its tables, then the warnings on stderr."""
     streams.show(f"{verdicts.to_brief()}{EVERYTHING}\n{after}\n")
-    say_warnings(review.warnings, command="review")
-
-
-def say_warnings(warnings: Sequence[Notice], *, command: Command) -> None:
-    """Print the gravest warnings in a line each on stderr."""
-    for line in warning_lines(warnings, command=command, columns=streams.columns()):
+    for line in warning_lines(review.warnings, command="review", columns=streams.columns()):
         streams.say(line)
 
 

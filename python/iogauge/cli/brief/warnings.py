@@ -62,6 +62,14 @@ INTERNAL = frozenset({Code.INTERVALS_MERGED})
 
 def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int) -> list[str]:
     """Return at most ``MOST`` + 1 lines. ``command`` is the one that prints them; ``show`` can remedy nothing."""
+    return [
+        *changing_lines(notices, command=command, columns=columns),
+        *context_lines(notices, command=command, columns=columns),
+    ]
+
+
+def changing_lines(notices: Sequence[Notice], *, command: Command, columns: int) -> list[str]:
+    """Return the warnings that change the answer, as at most ``MOST`` lines."""
     messages = {notice.code: notice.message for notice in reversed(notices)}
     grave = [
         words if words.text else words._replace(text=messages[code])
@@ -74,10 +82,16 @@ def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int) 
     ]
     if len(grave) > MOST:
         lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}: {EVERYTHING}")
+    return lines
+
+
+def context_lines(notices: Sequence[Notice], *, command: Command, columns: int) -> list[str]:
+    """Return what is context, as a line, or as none."""
+    codes = {notice.code for notice in notices}
     context = dict.fromkeys(
-        f"{words.text}{_remedy(words, command)}" for code, words in CONTEXT.items() if code in messages
+        f"{words.text}{_remedy(words, command)}" for code, words in CONTEXT.items() if code in codes
     )
-    return lines + ([shortened(f"context: {'; '.join(context)}", columns)] if context else [])
+    return [shortened(f"context: {'; '.join(context)}", columns)] if context else []
 
 
 def _remedy(words: Words, command: Command) -> str:
