@@ -17,7 +17,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
 
 KINDS = (
-    "demo", "a default review", "a comparison", "a SNIA test", "a suite of your own", "a search", "a minute", "for a use"
+    "demo", "a default review", "a comparison", "a SNIA test", "a suite of your own", "a search", "a minute",
+    "for a use",
 )  # fmt: skip
 
 _QUICK = ("--seed=1", "--runtime=100ms")

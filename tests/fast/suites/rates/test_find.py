@@ -15,7 +15,9 @@ import iogauge
 from iogauge.cli import main
 from iogauge.report.find_text import find_text
 from iogauge.results.conclusions import SearchResult, TriedLoad
+from iogauge.reviews.estimate import cost_of
 from iogauge.schema import Code, Notice
+from iogauge.suites import suite_of
 from tests.fast.suites.rates.known import BYTES, MOST, SERVICE_NS, knee, one_lane, share_waiting_less
 
 
@@ -191,6 +193,22 @@ def test_responses_grow_with_the_rate_as_the_queue_says(tmp_path: Path) -> None:
         assert low <= 0.99 <= high, position.name
     (sentence,) = result.conclusions.findings
     assert sentence.startswith("p99 stays below 2x that at 10 % up to ")
+
+
+def test_the_announced_time_holds_where_the_quantile_needs_longer_runs(tmp_path: Path) -> None:
+    announced: list[float] = []
+    saved = iogauge.find(
+        one_lane(tmp_path),
+        limit=f"p99.99 < {us(12)}",
+        runtime="20ms",
+        precision=0.1,
+        seed=1,
+        output=tmp_path / "saved",
+        on_plan=lambda manifest: announced.append(cost_of(manifest, suite_of).longest_s),
+    )
+    took_s = sum(run.figures.duration_s for run in saved.suite("find").runs)
+    assert took_s > 2
+    assert took_s <= announced[0]
 
 
 def half_open(load: TriedLoad) -> TriedLoad:
