@@ -198,7 +198,7 @@ def three_digits(value: float) -> float:
     >>> three_digits(38_459.0), three_digits(141.2)
     (38500, 141)
     """
-    digit = 10 ** max(math.floor(math.log10(value)) - 2, 0)
+    digit: int = 10 ** max(math.floor(math.log10(value)) - 2, 0)
     return round(value / digit) * digit
 
 
