@@ -16,15 +16,21 @@ from iogauge.cli import main
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
 
-KINDS = ("demo", "a default review", "a comparison", "a SNIA test", "a suite of your own")
+KINDS = (
+    "demo", "a default review", "a comparison", "a SNIA test", "a suite of your own", "a search", "a minute",
+    "for a use",
+)  # fmt: skip
 
 _QUICK = ("--seed=1", "--runtime=100ms")
 _DEMO = ("model:p4800x", "model:p3700-800g")
-_REVIEWS = {
-    "a default review": ("model:p4800x",),
-    "a comparison": ("model:p4800x", "model:p3700"),
-    "a SNIA test": ("model:p4800x", "--suite=pts-iops"),
-    "a suite of your own": ("model:p4800x", "--plan=examples/plan.toml"),
+_MEASURED = {
+    "a default review": ("review", "model:p4800x"),
+    "a comparison": ("review", "model:p4800x", "model:p3700"),
+    "a SNIA test": ("review", "model:p4800x", "--suite=pts-iops"),
+    "a suite of your own": ("review", "model:p4800x", "--plan=examples/plan.toml"),
+    "a search": ("find", "model:p4800x", "--limit=read.p99 < 100us"),
+    "a minute": ("quick", "model:p4800x"),
+    "for a use": ("review", "model:p4800x", "--for=wal"),
 }
 
 
@@ -53,7 +59,7 @@ def _measure(kind: str, folder: Path, page: Path) -> None:
             assert main(measured) == 0
     else:
         reviews = [f"{folder}/review"]
-        assert main(["review", *_REVIEWS[kind], *_QUICK, f"--output={folder}/review"]) == 0
+        assert main([*_MEASURED[kind], *_QUICK, f"--output={folder}/review"]) == 0
     assert main(["report", *reviews, f"--output={page}"]) == 0
 
 

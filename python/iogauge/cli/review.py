@@ -108,17 +108,24 @@ def review(
 
 
 def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
-    """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review."""
+    """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review.
+
+    These answers have the warnings that change them; that of ``quick`` has all.
+    """
     from iogauge.cli.brief.quick import quick_text
+    from iogauge.cli.brief.warnings import changing_lines
     from iogauge.library.find.search import SUITE as FIND
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.tunings.ladder import SUITE as LADDER
     from iogauge.report.find_text import find_text
     from iogauge.report.ladder_text import ladder_text
 
+    def changing(review: SavedReview) -> list[str]:
+        return changing_lines(review.warnings, command="review", columns=streams.columns())
+
     writers: dict[str, Callable[[SavedReview], str]] = {
-        FIND: lambda review: find_text(next(iter(review))),
-        LADDER: lambda review: ladder_text(next(iter(review))),
+        FIND: lambda review: find_text(next(iter(review)), changing(review)),
+        LADDER: lambda review: ladder_text(next(iter(review)), changing(review)),
         QUICK: lambda review: quick_text(next(iter(review)), review.warnings, columns=streams.columns()),
     }
     suites = [plan.suite for plan in saved.manifest.plans]
@@ -172,7 +179,7 @@ def show(
 
     ``names`` are those of the conditions, for the files ``results``.
     """
-    from iogauge.cli.brief.review import say_warnings, show_brief, show_verdicts
+    from iogauge.cli.brief.review import say_context, show_brief, show_verdicts
     from iogauge.library import conditions
     from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.reading.judge import judge_own
@@ -206,8 +213,8 @@ def show(
             show_brief(review, command="review", after=after)
     if as_json or verbose:
         streams.say(surroundings.warnings(review.warnings), end="")
-    elif own and not quick:  # the text of quick has its warnings, to be copied with it
-        say_warnings(review.warnings, command="review", shown=text.splitlines())
+    elif own and not quick:
+        say_context(review.warnings, command="review", shown=text.splitlines())
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")

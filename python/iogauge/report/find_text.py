@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from iogauge.report.review_text import spread
 from iogauge.results.conclusions import SearchResult, TriedLoad
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text import numbers
-from iogauge.text.grid import aligned, labelled
+from iogauge.text.grid import folded, labelled
 
-_OUTCOMES = {"met": "kept", "missed": "missed"}
 _MOST_ROWS = 14
 """Loads that the table has: those nearest to the limit."""
 
 
-def find_text(result: SuiteResult) -> str:
-    """Return the answer and the loads around it as text of at most 80 columns, ending with a newline."""
-    return "".join(f"{line}\n" for line in _lines(result))
+def find_text(result: SuiteResult, warnings: Sequence[str] = ()) -> str:
+    """Return the answer and the loads around it as text of at most 80 columns, ending with a newline.
+
+    ``warnings`` are lines about what changes the answer; they follow it.
+    """
+    return "".join(f"{line}\n" for line in _lines(result, warnings))
 
 
-def _lines(result: SuiteResult) -> Iterator[str]:
+def _lines(result: SuiteResult, warnings: Sequence[str]) -> Iterator[str]:
     conclusions = result.conclusions
     if not conclusions.findings:
         yield "nothing was measured yet: resume the review"
         return
     headline, *others = conclusions.findings
     yield from labelled("", headline, indent="", width=0)
+    yield from warnings
     for finding in others:
         yield from labelled("-", finding, indent="", width=2)
     search = conclusions.search
     assert search is not None  # a search with findings has tried loads
     yield ""
     tried = _nearest(search)
-    yield from aligned([_head(result, search), *(_row(result, load) for load in tried)])
+    yield from folded([_head(result, search), *(_row(result, load) for load in tried)])
     if len(tried) < len(search.loads):
         yield f"... {numbers.counted(len(search.loads) - len(tried), 'load')} further from the limit"
     latencies = [latency for load in tried for latency in load.latencies if latency is not None]
@@ -56,12 +59,11 @@ def _head(result: SuiteResult, search: SearchResult) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
     quantity = "IOPS" if goal.quantity == "iops" else "MB/s"
-    limits = [text.partition("<")[0].strip() for text in search.limits]
     first = "requested" if goal.over == "rate" else search.unit
     return [
         first,
         "served" if goal.over == "rate" and goal.quantity == "iops" else quantity,
-        *limits,
+        *(limit.figure for limit in goal.limits),
         "limit",
     ]
 
@@ -70,7 +72,7 @@ def _row(result: SuiteResult, load: TriedLoad) -> list[str]:
     goal = result.plan.goal
     assert goal is not None
     shown = numbers.rate if goal.quantity == "iops" else numbers.megabytes
-    outcome = _OUTCOMES.get(load.outcome, "not shown") + ("" if load.served else ": not served")
+    outcome = load.verdict + ("" if load.served else ": not served")
     return [
         numbers.position(load.at) + (" (longer)" if load.longer else ""),
         shown(load.rate.value),

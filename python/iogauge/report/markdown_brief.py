@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from iogauge.report.markdown import circumstances, machine_lines, settings_lines, suite_lines
 from iogauge.report.page import first_screen
+from iogauge.report.page.key_figures import key_figures
 from iogauge.report.ranking import Finding
 from iogauge.report.sections import Report
 from iogauge.text.markdown import escaped, table
@@ -46,7 +47,7 @@ def _answer(report: Report, findings: tuple[Finding, ...]) -> Iterator[str]:
     if findings:
         yield f"**{escaped(findings[0].headline)}**"
         yield ""
-    figures = first_screen.key_figures(report)
+    figures = key_figures(report)
     if figures:
         rows = [(figure.name, figure.value, figure.interval or "–") for figure in figures]
         yield from table(("Figure", "Value", "95 % interval"), rows, left=1)

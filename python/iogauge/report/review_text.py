@@ -284,15 +284,19 @@ def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> l
 
 
 def spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    """Return a figure with its interval as ± a share of it, or with the bounds of a wide interval.
+    """Return a figure with its interval as ± a share of it, or with the bounds of a wide or half-open interval.
 
     >>> spread(100.0, 98.0, 103.0, numbers.figure), spread(100.0, None, None, numbers.figure)
     ('100.0 ±3.0 %', '100.0')
     >>> spread(54_338.0, 16_000.0, 190_000.0, numbers.figure)
     '54,338 (16,000 to 190,000)'
+    >>> spread(124.6, 119.9, None, numbers.figure)
+    '124.6 (119.9 or more)'
     """
-    if low is None or high is None or value <= 0:
+    if value <= 0 or (low is None and high is None):
         return shown(value)
+    if low is None or high is None:
+        return numbers.ranged(value, low, high, shown)
     reach = max(high / value - 1, 1 - low / value)
     if reach > _WIDE:
         return numbers.ranged(value, low, high, shown)

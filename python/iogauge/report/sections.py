@@ -21,6 +21,7 @@ from iogauge.report.charts.overview import overview_chart
 from iogauge.report.charts.percentiles import percentile_chart
 from iogauge.report.charts.pressure import pressure_chart, staircase_chart
 from iogauge.report.charts.rows import rows_chart
+from iogauge.report.charts.search import search_chart
 from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
 from iogauge.report.machine import MachinePart
@@ -111,6 +112,8 @@ class Section:
         """The charts along the suite's axis: one, or one for each series of its steps."""
         if self._pressed:
             return (pressure_chart(self.drives),)
+        if all(drive.conclusions.search for drive in self.drives):
+            return (search_chart(self.drives),)
         return (rows_chart(self.drives),) if self.drives[0].is_table else sweep_charts(self.drives)
 
     @cached_property

@@ -139,6 +139,11 @@ class TriedLoad:
     latencies: tuple[Figure | None, ...]
     """The limited latencies, in the order of the limits; None: nothing completed."""
 
+    @property
+    def verdict(self) -> str:
+        """Whether it keeps the limits, in a word or two: kept, missed or not shown."""
+        return {"met": "kept", "missed": "missed"}.get(self.outcome, "not shown")
+
 
 @dataclass(frozen=True)
 class SearchResult:

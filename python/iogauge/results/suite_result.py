@@ -164,10 +164,13 @@ class SuiteResult(Tabular, Collection[Position]):
 
     @property
     def is_table(self) -> bool:
-        """Whether the steps are rows of a table: a published one, or your own steps that share a place."""
+        """Whether the steps are rows of a table: a published one, or your own named steps that share a place."""
+        # A row stands under its name: positions without one lie along the axis, whatever places they share.
         places = {position.at for position in self.planned}
         shared = len(places) < len(self.planned) and len(self.by_series()) <= 1
-        return self.plan.axis == TABLE_ROWS or shared
+        return (self.plan.axis == TABLE_ROWS or shared) and all(
+            position.plan.label for position in self.planned
+        )
 
     @property
     def repeated(self) -> bool:

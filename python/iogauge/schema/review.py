@@ -97,6 +97,11 @@ class LatencyLimit(Model):
     """None: the mean."""
     at_most_ns: FiniteFloat
 
+    @property
+    def figure(self) -> str:
+        """What it limits, as it was written: ``read.p99``."""
+        return self.text.partition("<")[0].strip()
+
 
 Over = Literal["rate", "depth", "jobs"]
 """What a search for the most load varies: requests a second, the depth of a job, or the number of jobs."""

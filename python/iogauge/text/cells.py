@@ -6,11 +6,34 @@ lays it out.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from iogauge.text.numbers import Estimated, duration, figure
+from iogauge.text.numbers import Estimated, capitalised, duration, figure
 
+_TERM = re.compile(r"p\d|t:|\S+ ?<")
+"""A term that keeps its small letter at the beginning of a sentence: a quantile, a setting, a condition."""
+_MICROSECONDS = re.compile(r"(?<=\d) us\b")
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+
+
+def micro(text: str) -> str:
+    """Return a text as a report writes microseconds; what was typed without a space stays as it was typed.
+
+    >>> micro("p99 < 100us up to 3 IOPS: 96.25 us (94.98 to 97.15 us)")
+    'p99 < 100us up to 3 IOPS: 96.25 µs (94.98 to 97.15 µs)'
+    """
+    return _MICROSECONDS.sub(" µs", text)
+
+
+def sentence_of(text: str) -> str:
+    """Return a finding as a sentence of a report: a term keeps its small letter, and no line breaks before %.
+
+    >>> sentence_of("reads take 3 us"), sentence_of("p99 grew"), sentence_of("mean < 1ms up to 3 IOPS")
+    ('Reads take 3 µs.', 'p99 grew.', 'mean < 1ms up to 3 IOPS.')
+    """
+    begun = text if _TERM.match(text) else capitalised(text)
+    return f"{micro(begun).replace(' %', chr(0xA0) + '%')}."
 
 
 @dataclass(frozen=True)
@@ -38,7 +61,7 @@ def latency(value_ns: float) -> str:
     >>> latency(84_230), latency(812)
     ('84.23 µs', '812 ns')
     """
-    return duration(value_ns).replace(" us", " µs")
+    return micro(duration(value_ns))
 
 
 def interval(low_ns: float | None, high_ns: float | None) -> str:

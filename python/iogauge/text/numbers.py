@@ -208,6 +208,16 @@ def rate(value: float) -> str:
     return f"{value:,.0f}" if not value or value >= 100 else f"{value:.3g}"
 
 
+def three_digits(value: float) -> float:
+    """Return a number of at least 1 as a whole one, rounded to three significant digits.
+
+    >>> three_digits(38_459.0), three_digits(141.2)
+    (38500, 141)
+    """
+    digit: int = 10 ** max(math.floor(math.log10(value)) - 2, 0)
+    return round(value / digit) * digit
+
+
 def bandwidth(value_Bps: float) -> str:
     """Return a bandwidth in MB/s (10^6), the unit of every comparison in a report.
 

@@ -14,7 +14,8 @@ import iogauge
 from iogauge.cli import main
 from iogauge.library.reading.report import read_report
 from iogauge.report.page import render
-from iogauge.report.page.first_screen import key_figures, ranked, subject
+from iogauge.report.page.first_screen import ranked, subject
+from iogauge.report.page.key_figures import key_figures
 from iogauge.report.page.verdict import REMARK, shown_effect
 from iogauge.report.sections import Report
 from iogauge.results.names import short_name

@@ -12,7 +12,8 @@ import iogauge
 from iogauge.cli import main
 from iogauge.report import markdown_brief
 from iogauge.report.markdown_brief import MOST_BYTES, brief
-from iogauge.report.page.first_screen import key_figures, ranked
+from iogauge.report.page.first_screen import ranked
+from iogauge.report.page.key_figures import key_figures
 from iogauge.report.sections import Report
 from tests import reviews
 from tests.reviews import Drive

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from iogauge.cli.brief.cells import latency_cells, rate_cell
 from iogauge.cli.brief.screen import EVERYTHING, bullets, in_a_line, rows_that_fit, wrapped
-from iogauge.cli.brief.warnings import Command, warning_lines
+from iogauge.cli.brief.warnings import Command, context_lines, warning_lines
 from iogauge.cli.terminal import streams
 from iogauge.report.page.verdict import verdict
 from iogauge.report.ranking import Finding, by_effect
@@ -19,6 +19,7 @@ from iogauge.results.leading import leading
 from iogauge.results.position import Position, name_of
 from iogauge.results.reported import summary_lines
 from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Notice
 from iogauge.stats.figures import StepFigures
 from iogauge.store.reported import read_summary
 from iogauge.text import numbers
@@ -27,7 +28,6 @@ from iogauge.text.grid import narrowed, shortened
 if TYPE_CHECKING:
     from iogauge.library.reading.judge import Verdicts
     from iogauge.library.reading.saved import Review
-    from iogauge.schema import Notice
 
 LINES = 30
 """The most lines of a review, with its warnings."""
@@ -65,6 +65,13 @@ def say_warnings(warnings: Sequence[Notice], *, command: Command, shown: Iterabl
     """Print the gravest warnings in a line each on stderr; ``shown`` are the lines with the results."""
     marked = numbers.TOO_FEW in numbers.meanings(shown)
     for line in warning_lines(warnings, command=command, columns=streams.columns(), marked=marked):
+        streams.say(line)
+
+
+def say_context(warnings: Sequence[Notice], *, command: Command, shown: Iterable[str]) -> None:
+    """Print on stderr the warnings that do not change the answer; ``shown`` are the lines that have the others."""
+    marked = numbers.TOO_FEW in numbers.meanings(shown)
+    for line in context_lines(warnings, command=command, columns=streams.columns(), marked=marked):
         streams.say(line)
 
 

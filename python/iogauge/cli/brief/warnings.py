@@ -72,6 +72,14 @@ def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int, 
     ``command`` is the one that prints them; ``show`` can remedy nothing. ``marked``: a figure that it prints has the
     mark ~, which is then explained.
     """
+    return [
+        *changing_lines(notices, command=command, columns=columns),
+        *context_lines(notices, command=command, columns=columns, marked=marked),
+    ]
+
+
+def changing_lines(notices: Sequence[Notice], *, command: Command, columns: int) -> list[str]:
+    """Return the warnings that change the answer, as at most ``MOST`` lines."""
     messages = {notice.code: notice.message for notice in reversed(notices)}
     grave = [
         words if words.text else words._replace(text=messages[code])
@@ -84,12 +92,18 @@ def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int, 
     ]
     if len(grave) > MOST:
         lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}: {EVERYTHING}")
+    return lines
+
+
+def context_lines(notices: Sequence[Notice], *, command: Command, columns: int, marked: bool) -> list[str]:
+    """Return what is context, as a line, or as none. ``marked``: as for ``warning_lines``."""
+    codes = {notice.code for notice in notices}
     context = dict.fromkeys(
         f"{words.text}{_remedy(words, command)}"
         for code, words in CONTEXT.items()
-        if code in messages and (marked or words is not _MARKED)
+        if code in codes and (marked or words is not _MARKED)
     )
-    return lines + ([in_a_line("context:", list(context), columns=columns)] if context else [])
+    return [in_a_line("context:", list(context), columns=columns)] if context else []
 
 
 def _remedy(words: Words, command: Command) -> str:

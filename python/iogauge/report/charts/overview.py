@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table, us
 from iogauge.report.charts.latency import by_drive, drive_legend
-from iogauge.report.charts.specification import ONLY, Chart, Choice, finished, patch
+from iogauge.report.charts.specification import ONLY, Chart, Choice, finished, long_axis, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES
 from iogauge.report.charts.vega import Spec
 from iogauge.results.leading import counts_requests
@@ -30,8 +30,6 @@ _SIDE = 40
 """The width of the axis left of a panel."""
 _TICKS = 4
 """About how many ticks an axis of figures has; it ends at a tick."""
-_DOUBLINGS = 8
-"""An axis is logarithmic if its end is more than this many times its start."""
 
 
 def overview_chart(suites: Sequence[Sequence[SuiteResult]]) -> Chart | None:
@@ -140,10 +138,7 @@ def _lines(drive: SuiteResult, rows: Sequence[Row], labels: Sequence[str]) -> li
         title, scale = "Achieved writes, MB/s", {"nice": False, "padding": 8}
     else:
         title = capitalised(f"{axis.name}, {axis.unit}".rstrip(", "))
-        if axis.unit == "%":
-            scale = {**scale, "domain": [last, first]}
-        elif first > 0 and last > _DOUBLINGS * first:
-            scale = {**scale, "type": "log", "base": 2}
+        scale = {**scale, **({"domain": [last, first]} if axis.unit == "%" else long_axis(first, last))}
     bottom = {
         "title": title,
         "tickCount": 4,

@@ -135,7 +135,7 @@ def _curves(labels: Sequence[str], judged: str) -> Spec:
             "title": f"{capitalised(judged)} latency, µs",
             "values": vega.parameter("ticks"),
             "titleColor": INK,
-            "format": ",~f",
+            **vega.IN_US,
         },
     )
     base = vega.unit(x=x, y=y, color=color)

@@ -83,7 +83,7 @@ def _achieved(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     def x(_: str) -> Spec:
         return vega.number("achieved_MBps", axis=axis, scale=domain)
 
-    y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
+    y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, **vega.IN_US)
     layer = latency_layer(x, y, [drive.label for drive in drives])
     return finished({**layer, "width": WIDTH, "height": HEIGHT, "transform": [{"filter": CHOSEN}]})
 
@@ -94,7 +94,7 @@ def _requested(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     def x(column: str) -> Spec:
         return vega.number(column, axis=axis, scale=x_scale)
 
-    y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
+    y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, **vega.IN_US)
     labels = [drive.label for drive in drives]
     return finished(
         vega.layered(

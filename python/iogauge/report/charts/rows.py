@@ -37,15 +37,20 @@ _LINE = 26
 _LINE_HEIGHT = 13
 _SIDE = 160
 """The width of the names in pixels."""
-_ROW, _BAR = 34, 17
-"""The least height of a row, and that of a bar, in pixels."""
+_GAP, _BAR = 8, 17
+"""What a row is at least higher than its name, and the height of a bar, in pixels."""
 _ROOM = 1.18
 """The axis is this many times as long as the longest bar, since the figure of a bar stands behind it."""
 
 
 def rows_chart(drives: Sequence[SuiteResult]) -> Chart:
-    """Return the rows of the drives' common suite, with a choice of statistics."""
+    """Return the rows of the drives' common suite, with a choice of statistics.
+
+    Raises ValueError: a row has no name, under which its bar would stand.
+    """
     plan, table = drives[0].plan, rows_table(drives)
+    if not all(table.column("label")):
+        raise ValueError(f"a row of {plan.suite} has no name")
 
     def texts(statistic: Statistic, rows: Sequence[Row]) -> dict[str, str]:
         what = f"{statistic.label} {plan.judged} latency"
@@ -94,7 +99,8 @@ def _names(rows: Sequence[Row], labels: Sequence[str], *, field: str, order: str
         "domain": False,
     }
     sort = {"field": field, "op": "max", "order": order}
-    height = len(names) * max(_ROW, _BAR * len(labels))
+    most_lines = max((len(_lines(name)) for name in names), default=1)
+    height = len(names) * max(_LINE_HEIGHT * most_lines + _GAP, _BAR * len(labels))
     return vega.name("label", sort=sort, axis=axis), height
 
 
@@ -166,7 +172,7 @@ def _latencies(labels: Sequence[str], scale: str, rows: Sequence[Row], judged: s
         title=f"{capitalised(judged)} latency, µs",
         titleColor=INK,
         grid=True,
-        format=",~f",
+        **vega.IN_US,
         labelOverlap="greedy",
     )
     legend = drive_legend(labels)

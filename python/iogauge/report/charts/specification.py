@@ -24,6 +24,8 @@ TITLE_LINE, SUBTITLE_LINE = 76, 112
 """The most characters of a title and of a subtitle that fit on a line of a picture."""
 LOG_SCALE: Spec = {"type": "log", "nice": False, "clamp": True}
 """A logarithmic scale. It cannot show 0, so an interval that begins at 0 is drawn to the end of the axis."""
+_DOUBLINGS = 8
+"""An axis of places is logarithmic if its end is more than this many times its start."""
 ONLY = "only"
 """The key of the only choice of a chart without a control."""
 
@@ -129,6 +131,15 @@ def log_axis(values: Iterable[object]) -> tuple[Spec, list[float]]:
     """Return a logarithmic scale that just holds the positive numbers of ``values``, and its ticks."""
     domain, ticks = log_ticks(values)
     return {**LOG_SCALE, "domain": domain}, ticks
+
+
+def long_axis(first: float, last: float) -> Spec:
+    """Return what makes a scale of places logarithmic to base 2, if they span many doublings.
+
+    >>> long_axis(1, 64), long_axis(1, 8), long_axis(0, 64)
+    ({'type': 'log', 'base': 2}, {}, {})
+    """
+    return {"type": "log", "base": 2} if first > 0 and last > _DOUBLINGS * first else {}
 
 
 def finished(chart: Spec) -> Spec:

@@ -23,7 +23,7 @@ from iogauge.report.charts.latency import (
     statistic_choices,
 )
 from iogauge.report.charts.over_time.lines import side
-from iogauge.report.charts.specification import Chart, finished
+from iogauge.report.charts.specification import Chart, finished, long_axis
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
 from iogauge.report.charts.vega import Spec
 from iogauge.results.leading import counts_requests
@@ -32,8 +32,6 @@ from iogauge.text.numbers import capitalised
 
 _RATES, _LATENCIES = 190, 260
 """The heights of the two panels in pixels."""
-_DOUBLINGS = 8
-"""An axis is logarithmic if its end is more than this many times its start."""
 
 
 def sweep_charts(drives: Sequence[SuiteResult]) -> tuple[Chart, ...]:
@@ -82,7 +80,9 @@ def _spec(drives: Sequence[SuiteResult], series: str, scale: str, table: Table) 
         for position, label in labelled
         if label and label != f"{plan.axis.name} {position:g}"
     }
-    y = latency_axis(scale, **side(f"{capitalised(plan.judged)} latency, µs", titleColor=INK, grid=True))
+    y = latency_axis(
+        scale, **side(f"{capitalised(plan.judged)} latency, µs", titleColor=INK, grid=True, **vega.IN_US)
+    )
     latencies = latency_layer(
         _along(plan.axis.unit, positions, _titled(drives), named),
         y,
@@ -144,10 +144,7 @@ def _along(unit: str, positions: Sequence[float], title: str, named: Mapping[flo
         axis, scale = {**axis, "title": None, **angled}, {**scale, "padding": 40}
     else:
         axis = {**axis, "labelOverlap": "greedy", "format": ",~r"}
-        if unit == "%":
-            scale = {**scale, "domain": [last, first]}
-        elif first > 0 and last > _DOUBLINGS * first:
-            scale = {**scale, "type": "log", "base": 2}
+        scale = {**scale, **({"domain": [last, first]} if unit == "%" else long_axis(first, last))}
     return lambda column: vega.number(column, axis=axis, scale=scale)
 
 

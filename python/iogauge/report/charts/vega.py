@@ -15,6 +15,12 @@ Spec = dict[str, Any]
 SHORT: Spec = {"format": "~s", "labelExpr": "datum.value === 0 ? '0' : datum.label"}
 """How an axis writes large numbers: 200k. Vega would write the zero of such an axis as 0k."""
 
+IN_US: Spec = {
+    "format": ",~f",
+    "labelExpr": "datum.value < 1e6 ? datum.label : format(datum.value / 1e6, ',~r') + ' s'",
+}
+"""How an axis in microseconds writes its numbers: 1 s for a million, which would not fit beside it."""
+
 
 def number(column: str, **properties: object) -> Spec:
     """Return the encoding of a column of numbers.

@@ -9,7 +9,6 @@ out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +30,7 @@ from iogauge.report.page.verdict import REMARK, Sentence, shown_effect
 from iogauge.results.conclusions import TextTable
 from iogauge.results.figures import metric_text
 from iogauge.results.suite_result import SuiteResult
+from iogauge.text.cells import sentence_of
 from iogauge.text.numbers import capitalised
 
 _SETUP = (
@@ -64,9 +64,6 @@ _SETUP = (
 )
 """The facts of a drive and its review that may explain a difference, without names and times, which always differ."""
 
-_SMALL = re.compile(r"p\d|t:")
-"""The beginnings of sentences that stay in lower case."""
-
 
 @dataclass(frozen=True)
 class RatioRow:
@@ -92,7 +89,7 @@ class PairPart:
         """The findings, each with links to its rows of the table."""
         return tuple(
             Sentence(
-                _sentence(statement.text), tuple(map(self._link, statement.evidence)), _effect(statement)
+                sentence_of(statement.text), tuple(map(self._link, statement.evidence)), _effect(statement)
             )
             for statement in statements(self.compared)
         )
@@ -107,9 +104,7 @@ class PairPart:
         """Every ratio by series; the ratios of the series as a whole come last."""
         return {
             series: tuple(
-                RatioRow(
-                    self._anchor(pair), tuple(_micro(compare_text.cells(self.compared, pair))), pair.clear
-                )
+                RatioRow(self._anchor(pair), tuple(compare_text.cells(self.compared, pair)), pair.clear)
                 for pair in (
                     *figures,
                     *self.compared.overall_of(series),
@@ -121,7 +116,7 @@ class PairPart:
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes under the table."""
-        return tuple(map(_sentence, compare_text.notes((self.compared,))))
+        return tuple(map(sentence_of, compare_text.notes((self.compared,))))
 
     def _anchor(self, pair: FigurePair) -> str:
         figures = (*self.compared.figures, *self.compared.overall)
@@ -154,7 +149,7 @@ class Pair:
         """What the settings that differ are, and how many could not be compared, a sentence each."""
         if self.machines is None:
             return ()
-        return tuple(map(_sentence, (self.machines.answer, *self.machines.notes)))
+        return tuple(map(sentence_of, (self.machines.answer, *self.machines.notes)))
 
 
 @dataclass(frozen=True)
@@ -205,12 +200,12 @@ def published_part(drive: VersusPublished) -> PublishedPart:
         (
             load,
             figures[0].anchor,
-            tuple(tuple(_micro(versus_published_text.cells(figure))) for figure in figures),
+            tuple(tuple(versus_published_text.cells(figure)) for figure in figures),
         )
         for load, figures in drive.by_load().items()
     )
     evidence = (("published", "published figures"),)
-    sentences = tuple(Sentence(_sentence(text), evidence) for text in nearest(drive))
+    sentences = tuple(Sentence(sentence_of(text), evidence) for text in nearest(drive))
     return PublishedPart(drive.name, sentences, loads)
 
 
@@ -228,14 +223,3 @@ def differing_facts(tested: Mapping[str, Sequence[SuiteResult]]) -> tuple[tuple[
 def _facts(drive: SuiteResult) -> Iterator[tuple[str, str]]:
     yield from (fact for _, facts in environment(drive) for fact in facts)
     yield from provenance(drive)
-
-
-def _sentence(text: str) -> str:
-    """Return a text as a sentence: p99 keeps its small letter, and no line breaks before a per cent sign."""
-    sentence = text if _SMALL.match(text) else capitalised(text)
-    return f"{sentence.replace(' %', chr(0xA0) + '%')}."
-
-
-def _micro(cells: Sequence[str]) -> Iterator[str]:
-    """Yield the cells of a table with µs instead of us."""
-    yield from (cell.replace(" us", " µs") for cell in cells)

@@ -28,10 +28,12 @@ from iogauge.report.charts.drawing import bundle, in_parallel, svg
 from iogauge.report.charts.specification import DATASET, SUBTITLE_LINE, TITLE_LINE, Chart
 from iogauge.report.charts.theme import config
 from iogauge.report.page import facts, first_screen, steps
+from iogauge.report.page.key_figures import key_figures
 from iogauge.report.sections import Report
 from iogauge.results.review import OnProgress, no_progress
 from iogauge.results.warnings import warnings
 from iogauge.stats.quantiles import FEWEST_BLOCKS
+from iogauge.text.cells import micro
 from iogauge.verdicts.markdown import criteria_table
 from iogauge.verdicts.text import sentences
 
@@ -64,7 +66,7 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
         criteria_table=criteria_table,
         findings=first_screen.ranked(report),
         most_findings=first_screen.MOST_FINDINGS,
-        key_figures=first_screen.key_figures(report),
+        key_figures=key_figures(report),
         hero=report.hero,
         hero_name=report.hero.name if report.hero else "",
         caption=report.caption,
@@ -160,5 +162,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # What is Markup already, such as pictures, scripts and data, stays as it is.
+        finalize=lambda value: micro(value) if type(value) is str else value,
     )
     return environment

@@ -121,19 +121,27 @@ class Find(Suite):
         return () if chosen is None else (_step(StepTemplate.of(plan), goal, chosen),)
 
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
-        """Estimate one step at least, and at most all trials, every other one longer; no rate limits them."""
+        """Estimate one step at least, and at most all trials, each as long as a run at its load can be.
+
+        No rate limits what they write. At the lowest rates, which few searches reach, runs are the longest.
+        """
         goal = _goal(plan)
         template = StepTemplate.of(plan)
         load = {**goal.load, _VARIED[goal.over]: MOST[goal.over]} if goal.over in MOST else goal.load
-        steps = [
-            replace(template, runtime_ns=template.runtime_ns * (1 + (LONGER - 1) * (number % 2))).step(
-                f"trial-{number}", number, {JOB: {**load, "iodepth_batch": 1}}
+
+        def trials(number: int, *, at: float) -> tuple[StepPlan, ...]:
+            # Every other one runs again for longer.
+            efforts = (1 + (LONGER - 1) * (count % 2) for count in range(number))
+            return tuple(
+                replace(template, runtime_ns=_runtime_ns(template, goal, Next(at, effort))).step(
+                    f"trial-{count}", count, {JOB: {**load, "iodepth_batch": 1}}
+                )
+                for count, effort in enumerate(efforts)
             )
-            for number in range(MOST_TRIALS)
-        ]
-        return Ahead(
-            tuple(steps[: 1 if plan.search else 0]), tuple(steps), tuple(steps[:USUAL_TRIALS]), load=0.5
-        )
+
+        usual = trials(USUAL_TRIALS, at=math.inf)
+        most = trials(MOST_TRIALS, at=grain(goal.load) if goal.over == "rate" else 1)
+        return Ahead(usual[: 1 if plan.search else 0], most, usual, load=0.5)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the most that keeps the limits, how closely it is known, and all loads that were tried."""
@@ -196,18 +204,13 @@ def _range(goal: Goal, most: float) -> Range:
 def _step(template: StepTemplate, goal: Goal, chosen: Next) -> StepPlan:
     """Return the step of a trial."""
     at, load = chosen.at, goal.load
-    runtime_ns = template.runtime_ns * chosen.effort
-    if goal.over == "rate":
-        options = paced(load, at)
-        samples = (
-            max(needed(limit.quantile) for limit in goal.limits if limit.quantile) if _tails(goal) else 0
-        )
-        enough_ns = round(ENOUGH * samples / (at * _share(goal)) * 1e9)
-        runtime_ns = max(runtime_ns, min(enough_ns, MOST_LONGER * template.runtime_ns) // 10**6 * 10**6)
-    else:
-        options = {**load, _VARIED[goal.over]: round(at), "iodepth_batch": 1}
+    options = (
+        paced(load, at)
+        if goal.over == "rate"
+        else {**load, _VARIED[goal.over]: round(at), "iodepth_batch": 1}
+    )
     again = chosen.effort > 1
-    return replace(template, runtime_ns=runtime_ns).step(
+    return replace(template, runtime_ns=_runtime_ns(template, goal, chosen)).step(
         f"{goal.over}-{at:.0f}" + (f"-{chosen.effort}x" if again else ""),
         at,
         {JOB: options},
@@ -215,8 +218,14 @@ def _step(template: StepTemplate, goal: Goal, chosen: Next) -> StepPlan:
     )
 
 
-def _tails(goal: Goal) -> bool:
-    return any(limit.quantile for limit in goal.limits)
+def _runtime_ns(template: StepTemplate, goal: Goal, chosen: Next) -> int:
+    """Return how long a trial runs; at a low rate, as long as its sample needs."""
+    runtime_ns = template.runtime_ns * chosen.effort
+    if goal.over != "rate":
+        return runtime_ns
+    samples = max((needed(limit.quantile) for limit in goal.limits if limit.quantile), default=0)
+    enough_ns = round(ENOUGH * samples / (chosen.at * _share(goal)) * 1e9)
+    return max(runtime_ns, min(enough_ns, MOST_LONGER * template.runtime_ns) // 10**6 * 10**6)
 
 
 def _share(goal: Goal) -> float:
@@ -357,13 +366,8 @@ def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable
 
 
 def _rounded(iops: float) -> str:
-    """Return a rate with the three digits that a search decides.
-
-    >>> _rounded(38_459.0), _rounded(141.2)
-    ('38,500 IOPS', '141 IOPS')
-    """
-    digit = 10 ** max(math.floor(math.log10(iops)) - 2, 0)
-    return _iops(round(iops / digit) * digit)
+    """Return a rate with the three digits that a search decides."""
+    return _iops(numbers.three_digits(iops))
 
 
 def _overloads(position: Position, goal: Goal) -> bool:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import iogauge
 from iogauge.cli import main
-from iogauge.results.conclusions import SearchResult
+from iogauge.report.find_text import find_text
+from iogauge.results.conclusions import SearchResult, TriedLoad
+from iogauge.reviews.estimate import cost_of
+from iogauge.schema import Code, Notice
+from iogauge.suites import suite_of
 from tests.fast.suites.rates.known import BYTES, MOST, SERVICE_NS, knee, one_lane, share_waiting_less
 
 
@@ -187,3 +193,70 @@ def test_responses_grow_with_the_rate_as_the_queue_says(tmp_path: Path) -> None:
         assert low <= 0.99 <= high, position.name
     (sentence,) = result.conclusions.findings
     assert sentence.startswith("p99 stays below 2x that at 10 % up to ")
+
+
+def test_the_announced_time_holds_where_the_quantile_needs_longer_runs(tmp_path: Path) -> None:
+    announced: list[float] = []
+    saved = iogauge.find(
+        one_lane(tmp_path),
+        limit=f"p99.99 < {us(12)}",
+        runtime="20ms",
+        precision=0.1,
+        seed=1,
+        output=tmp_path / "saved",
+        on_plan=lambda manifest: announced.append(cost_of(manifest, suite_of).longest_s),
+    )
+    took_s = sum(run.figures.duration_s for run in saved.suite("find").runs)
+    assert took_s > 2
+    assert took_s <= announced[0]
+
+
+def half_open(load: TriedLoad) -> TriedLoad:
+    (latency,) = load.latencies
+    assert latency is not None
+    return replace(load, latencies=(replace(latency, low=latency.value / 1.04, high=None),))
+
+
+def test_an_interval_that_is_open_at_one_end_is_printed_with_the_other(tmp_path: Path) -> None:
+    saved = iogauge.find(
+        one_lane(tmp_path),
+        limit="p99 < 10s",
+        runtime="50ms",
+        precision=0.5,
+        seed=1,
+        output=tmp_path / "saved",
+    )
+    result = saved.suite("find")
+    search = replace(search_of(saved), loads=tuple(map(half_open, search_of(saved).loads)))
+    result.__dict__["conclusions"] = replace(result.conclusions, search=search)
+    lines = find_text(result, ["warning: something"]).splitlines()
+    assert lines[1] == "warning: something"
+    assert any(
+        re.search(r" \d+\.\d+ us \(\d+\.\d+ us or more\) +(kept|missed|not shown)", line) for line in lines
+    )
+    assert max(map(len, lines)) <= 80
+
+
+def test_two_limits_fit_in_the_width_too(tmp_path: Path) -> None:
+    limits = [f"read.p99 < {us(6)}", f"write.p99 < {us(6)}"]
+    saved = iogauge.find(
+        one_lane(tmp_path), limit=limits, rw="randrw", runtime="50ms", seed=1, output=tmp_path / "saved"
+    )
+    lines = find_text(saved.suite("find")).splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+def test_what_changes_the_answer_stands_below_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = (Code.GENERATOR_LIMITED, Code.VIRTUAL_MACHINE)
+    notices = tuple(Notice(code=code, message=code, hint="") for code in codes)
+    monkeypatch.setattr(iogauge.Review, "warnings", notices)
+    options = ["--limit", "p99 < 10s", "--runtime", "50ms", "--seed", "1", "--precision", "0.5"]
+    assert main(["find", one_lane(Path()), *options, "--output", "saved"]) == 0
+    printed, said = capsys.readouterr()
+    _, second, *_ = printed.splitlines()
+    assert second == "warning: the load generator set the pace, not only the drive"
+    assert "set the pace" not in said
+    assert "context: virtual machine" in said

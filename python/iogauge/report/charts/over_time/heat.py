@@ -89,7 +89,7 @@ def _spec(drive: SuiteResult, table: Table) -> Spec:
         x2=vega.end("end_s"),
         y=vega.number(
             "low_us",
-            axis={"title": f"{capitalised(drive.plan.judged)} latency, µs", "values": ticks, "format": ",~f"},
+            axis={"title": f"{capitalised(drive.plan.judged)} latency, µs", "values": ticks, **vega.IN_US},
             scale=scale,
         ),
         y2=vega.end("high_us"),

@@ -193,7 +193,9 @@ def _latencies(panel: _Panel, table: Table, plan: SuitePlan) -> Spec:
         vega.mark("line", strokeWidth=1.6, point={"size": 22} if len(table.rows) <= _FEW_MOMENTS else False),
         x=panel.clock("middle_s"),
         y=vega.number(
-            "latency_us", scale=scale, axis=side(f"{capitalised(plan.judged)} latency, µs", values=ticks)
+            "latency_us",
+            scale=scale,
+            axis=side(f"{capitalised(plan.judged)} latency, µs", values=ticks, **vega.IN_US),
         ),
         color=vega.name(
             "figure",
