@@ -145,7 +145,7 @@ wheels: $(filter .tools/%,$(UV))
 	@packaging/wheels.sh "$(UV)" dist $(MACHINES)
 	@echo "wheels: in dist: $$(cd dist && echo *.whl *.tar.gz)"
 
-# A Debian package is for one release, that is for one Python: make deb PYTHON=3.13
+# A Debian package is for one release, that is for one Python, and one processor: make deb PYTHON=3.13 MACHINE=aarch64
 MACHINE := $(shell uname -m)
 PYTHON := $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 
