@@ -159,7 +159,7 @@ wheels: $(filter .tools/%,$(UV))
 	@packaging/wheels.sh "$(UV)" dist $(MACHINES)
 	@echo "wheels: in dist: $$(cd dist && echo *.whl *.tar.gz)"
 
-# A package fits one release of Debian, since it fits one version of Python: make deb PYTHON=3.13
+# A package fits one Python, that is one release of Debian, and one processor: make deb PYTHON=3.13 MACHINE=aarch64
 MACHINE := $(shell uname -m)
 PYTHON := $(shell /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 

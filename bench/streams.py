@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from iogauge.stats.histogram import Histogram, Layout
+from iogauge.schema.hdr_histogram import RECORDER
+from iogauge.stats.histogram import Histogram
 
 RATE_IOPS = 1000
 MEDIAN_NS = 80e3
@@ -39,8 +40,6 @@ SLOW_SPREAD = 0.5
 SLOW_SHARE = {False: 0.0005, True: 0.1}
 """The share of slow requests in seconds without and with stalls."""
 
-_LAYOUT = Layout.of(lowest=1, digits=3)
-
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
 
@@ -61,11 +60,10 @@ class Stream:
 def histograms(latencies_ns: NDArray[np.float64]) -> list[Histogram]:
     """Return a histogram, in the recorder's buckets, of each row of latencies."""
     ordered = np.sort(latencies_ns.astype(np.int64), axis=1)
-    lowest, values = _LAYOUT.bounds_of(ordered)
     made = []
-    for first, last in zip(lowest, values, strict=True):
-        places = np.flatnonzero(np.diff(last, prepend=-1))
-        made.append(Histogram(first[places], last[places], np.diff(places, append=len(last))))
+    for index in RECORDER.index_of(ordered):
+        places = np.flatnonzero(np.diff(index, prepend=-1))
+        made.append(Histogram(*RECORDER.bounds(index[places]), np.diff(places, append=len(index))))
     return made
 
 

@@ -13,6 +13,8 @@ mkdir -p "$2"
 out=$(cd "$2" && pwd)
 cd "$(dirname "$0")/.."
 
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
 wheel=$(ls "$out"/iogauge-*_"$machine".whl)
 version=$(basename "$wheel" | cut -d- -f2)
 case $machine in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
@@ -31,6 +33,7 @@ mkdir -p "$home/bin" "$site" "$doc" "$completions" "$source/tree/usr/bin"
     --target "$site" --requirements "$work/requirements.txt" "$wheel"
 # Traces of this build, and of other projects their tests and the scripts that name the interpreter of this machine.
 rm -rf "$site/bin" "$site/.lock" "$site"/*.dist-info/direct_url.json "$site"/*.dist-info/uv_cache.json
+sed -i -E '/^bin\/|\/(direct_url|uv_cache)\.json,/d' "$site"/*.dist-info/RECORD
 find "$site" \( -name __pycache__ -o -name tests \) -type d -prune -exec rm -rf {} +
 
 # A virtual environment needs only a link to the interpreter, and a file that says where that comes from.
@@ -43,7 +46,10 @@ ln -s ../lib/iogauge/bin/iogauge "$source/tree/usr/bin/iogauge"
 
 .venv/bin/iogauge completion bash >"$completions/iogauge"
 .venv/bin/python docs/man.py "$source/man" >/dev/null
-"$uv" export --quiet --locked --no-dev --format cyclonedx1.5 >"$doc/iogauge.cdx.json"
+# Without the time of this build and its random number.
+"$uv" export --quiet --locked --no-dev --format cyclonedx1.5 | sed -E -e '/^ *"serialNumber":/d' \
+    -e "s/^( *\"timestamp\": )\"[^\"]*\"/\1\"$(date -ud "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)\"/" \
+    >"$doc/iogauge.cdx.json"
 
 cp -R packaging/debian "$source/debian"
 cp CHANGELOG.md "$source/"
@@ -51,8 +57,6 @@ echo "man/*.1" >"$source/debian/iogauge.manpages"
 sed -e "s/@ARCH@/$arch/" -e "s/@PYTHON@/$python/" -e "s/@NEXT@/3.$((${python#3.} + 1))/" \
     "$source/debian/control.in" >"$source/debian/control"
 rm "$source/debian/control.in"
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH
 printf 'iogauge (%s) unstable; urgency=medium\n\n  * Release; see changelog.gz.\n\n -- %s  %s\n' "$version" \
     "$(sed -n 's/^Maintainer: //p' "$source/debian/control")" "$(date -Rud "@$SOURCE_DATE_EPOCH")" \
     >"$source/debian/changelog"

@@ -3,7 +3,7 @@
 #
 # A MACHINE is x86_64 or aarch64. zig links against glibc 2.28, which is what the wheels of numpy and pyarrow need too,
 # so the machine that builds can be newer than those that install. Every build of a commit gives the same bytes: times
-# are those of the commit, and no path of this machine gets into the core.
+# are those of the commit, and no path of this machine gets into the core or the list of its crates.
 set -eu
 
 uv=$1
@@ -35,6 +35,7 @@ for machine in "$@"; do
     fi
     said=$(PATH="$PWD/$tools/bin:$PATH" maturin build --locked --release --strip --zig --target "$target" \
         --compatibility manylinux_2_28 --target-dir target/wheels --out "$out" 2>&1) || { echo "$said" >&2; exit 1; }
+    "$tools/bin/python" packaging/relocate.py "$out"/iogauge-*_"$machine".whl
 done
 rm -f "$fingerprint"
 "$uv" build --quiet --sdist --out-dir "$out"

@@ -22,7 +22,7 @@ from iogauge.machine.audit.windows import import_audit
 from iogauge.reviews.imported_run import run_record
 from iogauge.schema import SCHEMA_VERSION, Direction, Interval, JobFile, Manifest, RunRecord, SuitePlan
 from iogauge.schema.audit import Audit
-from iogauge.stats.histogram import decode
+from iogauge.schema.hdr_histogram import decode
 from iogauge.store import Review
 from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
 from iogauge.store.review import load_manifest, manifest_bytes

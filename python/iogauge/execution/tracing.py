@@ -19,7 +19,7 @@ from iogauge.machine.trace.matching import Requests
 from iogauge.machine.trace.tracefs import mounted
 from iogauge.schema import Direction, EngineKind, Exact, LatencyTrace, Part, PartLatency, RunPlan, TargetFacts
 from iogauge.stats.histogram import Histogram
-from iogauge.stats.traced import encode, slowdown
+from iogauge.stats.traced import slowdown
 from iogauge.text.option import option
 
 _LETTERS = {Direction.READ: ord("R"), Direction.WRITE: ord("W"), Direction.TRIM: ord("D")}
@@ -50,7 +50,7 @@ class Distributions:
     def latencies(self) -> tuple[PartLatency, ...]:
         """Return the distributions that have samples."""
         return tuple(
-            PartLatency(direction=direction, part=part, histogram=encode(parts), exact=parts.exact)
+            PartLatency(direction=direction, part=part, histogram=parts.encoded(), exact=parts.exact)
             for (direction, part), parts in sorted(self._parts.items())
             if parts.exact is not None
         )

@@ -5,111 +5,27 @@ at most the width of its bucket (under 0.1 % of the value at three significant d
 Mean, minimum and maximum are exact where the recorder stored them beside the buckets (schema ``Exact``), also after
 merging; otherwise they come from the buckets.
 
-The ``hdrhistogram`` package decodes in C. Nothing here encodes: the recorder does, in Rust. Intervals are in
-``quantiles.py``.
+The encoding is in ``schema/hdr_histogram.py``, intervals are in ``quantiles.py``.
 
-Source: HdrHistogram V2 compressed encoding, cookie 0x1c849304; ranks as HdrHistogram's own implementations count them.
+Source: ranks are counted as HdrHistogram's own implementations count them.
 """
 
 from __future__ import annotations
 
-import base64
 import math
-import struct
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
-from hdrh.codec import (  # type: ignore[import-untyped]
-    HdrCookieException,
-    HdrHistogramSettingsException,
-    HdrLengthException,
-)
-from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from iogauge.errors import IogaugeError
-from iogauge.schema import Exact
+from iogauge.schema import Encoded, Exact
+from iogauge.schema.hdr_histogram import Layout, decode, encode
 
 EXCEEDANCES = 10
 """Samples expected beyond a quantile that the sample supports, at least."""
-
-
-_UNREADABLE = (
-    HdrCookieException,
-    HdrHistogramSettingsException,
-    HdrLengthException,
-    zlib.error,
-    struct.error,
-    ValueError,
-    IndexError,
-    OverflowError,
-    MemoryError,
-)
-
-
-class Layout(NamedTuple):
-    """How values map to buckets: the base-two logarithms of the unit and of half the number of sub-buckets."""
-
-    unit_magnitude: int
-    half_magnitude: int
-
-    @classmethod
-    def of(cls, *, lowest: int, digits: int) -> Layout:
-        """Return the layout for a lowest discernible value and a number of significant digits.
-
-        >>> Layout.of(lowest=1, digits=3)
-        Layout(unit_magnitude=0, half_magnitude=10)
-        """
-        return cls(lowest.bit_length() - 1, (2 * 10**digits - 1).bit_length() - 1)
-
-    def bounds(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the lowest and the highest value of each bucket, both inclusive, by the bucket's index.
-
-        >>> Layout.of(lowest=1, digits=3).bounds(np.array([2047, 2048]))
-        (array([2047, 2048]), array([2047, 2049]))
-        """
-        half = np.int64(1 << self.half_magnitude)
-        bucket = np.maximum((index >> self.half_magnitude) - 1, 0)
-        sub = np.where(index < 2 * half, index, (index & (half - 1)) + half)
-        lowest = sub << (bucket + self.unit_magnitude)
-        return lowest, lowest + self._width(bucket) - 1
-
-    def bounds_of(self, value: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the lowest and the highest value of the bucket that each value falls into, both inclusive."""
-        magnitude = np.frexp(np.maximum(value, 1).astype(np.float64))[1].astype(np.int64)
-        bucket = np.maximum(magnitude - (self.unit_magnitude + self.half_magnitude + 1), 0)
-        width = self._width(bucket)
-        lowest = value - value % width
-        return lowest, lowest + width - 1
-
-    def _width(self, bucket: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.left_shift(np.int64(1), bucket + self.unit_magnitude)
-
-
-def decode(data: bytes) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the layout, the indices of the buckets that are not empty (ascending), and their counts.
-
-    Raises IogaugeError where the bytes are not a complete V2 compressed histogram.
-    """
-    try:
-        decoded = HdrHistogram.decode(base64.b64encode(data))
-        counts = np.frombuffer(decoded.counts, dtype=np.int64)
-        layout = Layout.of(lowest=decoded.lowest_trackable_value, digits=decoded.significant_figures)
-    except _UNREADABLE as error:
-        raise IogaugeError(
-            f"a stored histogram cannot be read: {error or type(error).__name__}",
-            hint="the file is damaged or was not written by iogauge; measure the step again",
-        ) from error
-    # The histogram and its encoder refer to each other. Breaking the cycle frees 130 KiB now rather than at the next
-    # garbage collection, which matters for a run of many intervals.
-    decoded.encoder = None
-    index = np.flatnonzero(counts)
-    return layout, index, counts[index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +56,18 @@ class Histogram:
     def decode(cls, data: bytes, exact: Exact | None = None) -> Histogram:
         """Return the histogram encoded in ``data``, with its exact figures.
 
-        Raises IogaugeError as the function ``decode`` does.
+        Raises IogaugeError where the bytes are not a complete encoding.
         """
         layout, index, counts = decode(data)
         return cls(*layout.bounds(index), counts, exact)
+
+    def encoded(self) -> Encoded:
+        """Return the encoding in the recorder's buckets, as ``Tally`` stores it, without the exact figures.
+
+        >>> Histogram.decode(Histogram.of([1000, 1000, 3000]).encoded()).counts.tolist()
+        [2, 1]
+        """
+        return encode(self.lowest, self.counts)
 
     @classmethod
     def of(cls, samples_ns: Iterable[int], *, digits: int = 3) -> Histogram:
@@ -153,9 +77,9 @@ class Histogram:
         3
         """
         samples = np.fromiter(samples_ns, dtype=np.int64)
-        lowest, values = Layout.of(lowest=1, digits=digits).bounds_of(samples)
-        (values, first, counts) = np.unique(values, return_index=True, return_counts=True)
-        return cls(lowest[first], values, counts.astype(np.int64))
+        layout = Layout.of(lowest=1, digits=digits)
+        index, counts = np.unique(layout.index_of(samples), return_counts=True)
+        return cls(*layout.bounds(index), counts.astype(np.int64))
 
     @classmethod
     def merge(cls, histograms: Iterable[Histogram]) -> Histogram:

@@ -1,36 +1,14 @@
-"""Distributions of traced requests: encodes and decodes them, says which quantiles they support and what tracing cost.
-
-They are counted in Python, in the recorder's buckets; those of all requests are encoded in Rust.
-
-Source: HdrHistogram V2 compressed encoding, by the ``hdrhistogram`` package.
-"""
+"""Distributions of traced requests: decodes them, says which quantiles they support and what tracing cost."""
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 
 import numpy as np
-from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from iogauge.schema import Direction, LatencyTrace, Part
 from iogauge.stats.histogram import EXCEEDANCES, Histogram
-
-HIGHEST_NS = 4_398_046_511_103
-"""The recorder's highest value; longer times count as this one."""
-
-
-def encode(histogram: Histogram) -> bytes:
-    """Return the encoding of a histogram, as ``Tally`` stores them.
-
-    >>> Histogram.decode(encode(Histogram.of([1000, 1000, 3000]))).counts.tolist()
-    [2, 1]
-    """
-    encoder = HdrHistogram(1, HIGHEST_NS, 3)
-    for value, count in zip(histogram.lowest.tolist(), histogram.counts.tolist(), strict=True):
-        encoder.record_value(min(value, HIGHEST_NS), count)
-    return base64.b64decode(encoder.encode())
 
 
 def histogram_of(trace: LatencyTrace, direction: Direction, part: Part) -> Histogram | None:

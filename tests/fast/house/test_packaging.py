@@ -130,3 +130,27 @@ def test_an_editable_install_takes_the_core_of_a_wheel_that_fits(
         assert editable.read("iogauge.pth").decode() == f"{checkout}/python\n"
         assert "iogauge-0.1.0.dist-info/METADATA" in editable.namelist()
         assert "iogauge/__init__.py" not in editable.namelist()
+
+
+def test_a_wheel_names_no_directory_of_the_machine_that_built_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    relocate = imported("relocate", monkeypatch).relocate
+    made = []
+    for checkout in (tmp_path / "one", tmp_path / "another place" / "two"):
+        checkout.mkdir(parents=True)
+        with WheelFile(checkout / NAME, "w") as archive:
+            archive.writestr("iogauge/_core.abi3.so", b"\x7fELF")
+            crate = f"path+{checkout.as_uri()}/crates/py#iogauge-py@0.1.0"
+            archive.writestr("iogauge-0.1.0.dist-info/sboms/iogauge-py.cyclonedx.json", crate)
+        relocate(checkout / NAME, checkout)
+        assert [path.name for path in checkout.iterdir()] == [NAME]
+        made.append((checkout / NAME).read_bytes())
+    assert made[0] == made[1]
+    with WheelFile(checkout / NAME) as archive:  # which compares each file with its hash in RECORD
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    assert contents["iogauge/_core.abi3.so"] == b"\x7fELF"
+    assert contents["iogauge-0.1.0.dist-info/sboms/iogauge-py.cyclonedx.json"] == (
+        b"path+file:///iogauge/crates/py#iogauge-py@0.1.0"
+    )

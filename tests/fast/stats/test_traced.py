@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from iogauge.stats.histogram import Histogram
-from iogauge.stats.traced import HIGHEST_NS, encode, slowdown, supports
-from tests import builders
-
-
-@given(st.lists(st.integers(0, HIGHEST_NS), min_size=1, max_size=50))
-def test_an_encoding_is_that_of_the_reference_implementation(samples_ns: list[int]) -> None:
-    ours = Histogram.decode(encode(Histogram.of(samples_ns)))
-    reference = Histogram.decode(builders.histogram(samples_ns))
-    assert ours.counts.tolist() == reference.counts.tolist()
-    assert ours.values.tolist() == reference.values.tolist()
+from iogauge.stats.traced import slowdown, supports
 
 
 def test_requests_that_were_cut_off_support_nothing() -> None:

@@ -296,6 +296,12 @@ def test_encoding_keeps_every_count(counts: dict[int, int]) -> None:
     assert Histogram.decode(encoded(counts)).count == sum(counts.values())
 
 
+def test_more_samples_than_there_can_be_are_refused() -> None:
+    assert Histogram.decode(encoded({2**70: 2**62})).count == 2**62
+    with pytest.raises(IogaugeError, match="more samples than there can be"):
+        encoded({100: 2**62, 101: 1})
+
+
 # --- Logs --------------------------------------------------------------------------------------------------
 
 

@@ -27,7 +27,6 @@ from iogauge.schema import (
     WorkerResult,
 )
 from iogauge.stats.histogram import Histogram
-from iogauge.store.imported.histograms import encoded
 from iogauge.workload.clones import Clone, clones
 
 _COUNTS = ("ios", "bytes", "short", "flagged", "late")
@@ -52,7 +51,7 @@ class _Sum:
         return Tally(
             **self.counts,
             errors=dict(self.errors),
-            histograms={kind: _encoded(latency) for kind, latency in self.latencies.items()},
+            histograms={kind: latency.encoded() for kind, latency in self.latencies.items()},
             exact={kind: latency.exact for kind, latency in self.latencies.items() if latency.exact},
         )
 
@@ -125,7 +124,7 @@ class SoFar:
             start_ns=row.start_ns,
             end_ns=row.end_ns,
             tallies={direction: parts.tally() for direction, parts in row.sums.items()},
-            loop_gap=_encoded(row.loop_gap) if row.loop_gap.count else b"",
+            loop_gap=row.loop_gap.encoded() if row.loop_gap.count else b"",
         )
 
     def _worker(self, worker: Clone) -> WorkerResult:
@@ -137,7 +136,3 @@ class SoFar:
             start_ns=row.start_ns,
             end_ns=row.end_ns,
         )
-
-
-def _encoded(histogram: Histogram) -> bytes:
-    return encoded(dict(zip(histogram.values.tolist(), histogram.counts.tolist(), strict=True)))

@@ -22,11 +22,10 @@ from typing import Any
 
 from iogauge.schema import Direction, Interval, Kind, Tally
 from iogauge.store.imported.document import damaged, integer, members, number
-from iogauge.store.imported.histograms import encoded
+from iogauge.store.imported.histograms import MOST, encoded
 
 KINDS = ((Kind.LAT, "lat_ns"), (Kind.CLAT, "clat_ns"), (Kind.SLAT, "slat_ns"))
 DIRECTIONS = (Direction.READ, Direction.WRITE, Direction.TRIM, Direction.SYNC)
-_MOST = 2**62
 Json = dict[str, Any]
 
 
@@ -144,6 +143,6 @@ def bins_of(value: Any, *, where: str, source: str) -> dict[int, int]:
     for middle, count in members(value, source=source, what=f"{where}: bins").items():
         at = integer(middle, source=source, what=f"{where}: a bin")
         counts[at] = counts.get(at, 0) + integer(count, source=source, what=f"{where}: the bin {middle}")
-    if sum(counts.values()) > _MOST:
+    if sum(counts.values()) > MOST:
         raise damaged(source, f"{where}: its bins hold more samples than there can be")
     return {at: count for at, count in sorted(counts.items()) if count}

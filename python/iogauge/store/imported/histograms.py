@@ -1,35 +1,39 @@
-"""Encodes counts by latency as HdrHistogram V2, and converts fio's buckets.
+"""Encodes counts by latency, and converts fio's buckets.
 
 fio's buckets are exact below 128 ns; above, there are 64 to the octave, so that a value is known to 1/64. iogauge's
 histograms have three digits, which is finer. A bucket counts at its middle, as in fio's reports, so that quantiles
 agree with those that fio prints to within 0.1 %.
 
-Source: fio stat.c (plat_idx_to_val, plat_val_to_idx), hdrhistogram's documentation.
+Source: fio stat.c (plat_idx_to_val, plat_val_to_idx).
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 
-from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
-
+from iogauge.errors import IogaugeError
 from iogauge.schema import Encoded
+from iogauge.schema.hdr_histogram import HIGHEST_NS, encode
 
 BUCKETS = 29 * 64
 """The number of fio's buckets, and of counts in a line of its histogram logs."""
-HIGHEST_NS = 2**42 - 1
-"""The same as in the recorder: over an hour."""
+MOST = 2**62
+"""More samples than there can be; a sum of 64 bits holds any number up to this."""
 _LINEAR = 128
 _BITS = 6
 
 
 def encoded(counts: Mapping[int, int]) -> Encoded:
-    """Return the encoding of counts by latency in nanoseconds. Longer latencies than ``HIGHEST_NS`` count as that."""
-    histogram = HdrHistogram(1, HIGHEST_NS, 3)
-    for value_ns, count in counts.items():
-        histogram.record_value(min(value_ns, HIGHEST_NS), count)
-    return base64.b64decode(histogram.encode())
+    """Return the encoding of counts by latency in nanoseconds. Longer latencies than ``HIGHEST_NS`` count as that.
+
+    Raises ``IogaugeError`` where there are more than ``MOST`` samples.
+    """
+    if sum(counts.values()) > MOST:
+        raise IogaugeError(
+            "a histogram holds more samples than there can be",
+            hint="the result is damaged; import it without its logs, or run it again",
+        )
+    return encode([min(value_ns, HIGHEST_NS) for value_ns in counts], list(counts.values()))
 
 
 def fio_bounds(value_ns: int) -> tuple[int, int]:

@@ -52,7 +52,7 @@ MODULES = (
     "pydantic",
     "numpy",
     "iogauge.execution",
-    "hdrh",
+    "iogauge.schema.hdr_histogram",
 )
 
 
