@@ -16,7 +16,7 @@ CARGO_TEST := --workspace --exclude iogauge-py
 # free, but those that share what takes long to make (xdist_group) stay together.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
-SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
+SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check test test-all test-timed test-system vm-image test-vm test-wheel fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
