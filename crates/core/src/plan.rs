@@ -151,12 +151,14 @@ pub struct PatternPlan {
     pub fsync_every: u64,
     /// Writes from one fdatasync to the next; 0: no fdatasync.
     pub fdatasync_every: u64,
+    /// Whether each file is synced at the end of the job, if writes since the last sync need it.
+    pub sync_at_end: bool,
 }
 
 impl PatternPlan {
-    /// Whether writes are followed by syncs.
+    /// Whether syncs follow writes, or the last of them.
     pub const fn syncs(&self) -> bool {
-        self.fsync_every > 0 || self.fdatasync_every > 0
+        self.fsync_every > 0 || self.fdatasync_every > 0 || (self.sync_at_end && self.rw.writes())
     }
 
     /// Returns which directions its requests can have, by [`Direction`].
@@ -349,6 +351,10 @@ pub struct WorkerPlan {
     pub group: u32,
     /// Drop the cached pages of its regions before it begins.
     pub invalidate: bool,
+    /// What is added to its thread's nice value.
+    pub nice: i32,
+    /// Its thread's I/O priority, as ioprio_set takes it; absent: unchanged.
+    pub io_priority: Option<u16>,
     /// Read errors of the medium (EIO, EILSEQ) are counted and do not end it.
     pub continue_on_read_error: bool,
     /// Write, trim and sync errors of the medium are counted and do not end it.

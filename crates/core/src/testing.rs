@@ -81,6 +81,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             random_map: false,
             fsync_every: 0,
             fdatasync_every: 0,
+            sync_at_end: false,
         },
         files: vec![file(256)],
         buffers: BufferPlan {
@@ -112,6 +113,8 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         exitall: false,
         group: 0,
         invalidate: false,
+        nice: 0,
+        io_priority: None,
         continue_on_read_error: false,
         continue_on_write_error: false,
     }

@@ -13,6 +13,8 @@ mod draw;
 mod limits;
 mod slots;
 
+use std::ops::Range;
+
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
 use crate::recorder::LATE;
@@ -70,6 +72,9 @@ pub struct Worker {
     last_due: Nanos,
     /// When the first write since the last sync was intended; `Nanos::MAX` if there is none.
     first_unsynced: Nanos,
+    /// The files that are still to be synced at the end.
+    end_syncs: Range<u32>,
+    last_was_sync: bool,
     issue_gap: IssueGap,
     /// The last long gap in which the driver did not look for completions: from, to.
     reap_gap: (Nanos, Nanos),
@@ -124,6 +129,12 @@ impl Worker {
             think: Think::new(plan),
             last_due: 0,
             first_unsynced: Nanos::MAX,
+            end_syncs: if plan.pattern.sync_at_end && rw.writes() {
+                0..plan.files.len() as u32
+            } else {
+                0..0
+            },
+            last_was_sync: false,
             issue_gap: IssueGap::default(),
             reap_gap: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
@@ -169,10 +180,10 @@ impl Worker {
                     until: None,
                 };
             }
-            return self.drain();
+            return self.drain(now);
         }
         if self.draining {
-            return self.drain();
+            return self.drain(now);
         }
         if self.slots.full() {
             self.blocked = true;
@@ -207,23 +218,41 @@ impl Worker {
         let Some(io) = self.pending.take().or_else(|| self.draw(now)) else {
             // Everything is issued, so nothing is due any more.
             self.schedules = [None, None, None];
-            return self.drain();
+            return self.drain(now);
         };
         self.place(io, now)
     }
 
     /// Waits for the requests in flight one at a time. A wait for all of them would stamp the first completion as late
-    /// as the last.
+    /// as the last. Then syncs the files, one at a time, if the job asks for that.
     #[inline]
-    fn drain(&mut self) -> Want {
+    fn drain(&mut self, now: Nanos) -> Want {
         self.draining = true;
         match self.slots.in_flight() {
-            0 => Want::Finished,
+            0 => self.sync_at_end(now),
             _ => Want::Wait {
                 completions: 1,
                 until: None,
             },
         }
+    }
+
+    /// Returns the sync of the next file. As in fio, there is none after an error, or if the last request was a sync.
+    #[cold]
+    fn sync_at_end(&mut self, now: Nanos) -> Want {
+        if self.failed.is_some() || self.last_was_sync {
+            return Want::Finished;
+        }
+        let Some(target) = self.end_syncs.next() else {
+            return Want::Finished;
+        };
+        let io = Io {
+            target,
+            kind: Kind::Sync,
+            offset_bytes: 0,
+            length_bytes: 0,
+        };
+        Want::Issue(self.slots.take(&io, now, now))
     }
 
     /// Issues `io` if it is due. Otherwise keeps it and waits for its time.
@@ -235,7 +264,7 @@ impl Worker {
             if scheduled > now || scheduled >= self.end {
                 self.pending = Some(io);
                 if now >= self.end {
-                    return self.drain();
+                    return self.drain(now);
                 }
                 return self.wait_until(scheduled);
             }
@@ -279,7 +308,8 @@ impl Worker {
     /// Counts a request toward the limits and the next pause.
     #[inline]
     fn count(&mut self, io: &Io) {
-        if matches!(io.kind, Kind::Sync | Kind::DataSync) {
+        self.last_was_sync = matches!(io.kind, Kind::Sync | Kind::DataSync);
+        if self.last_was_sync {
             return;
         }
         self.last_length = io.length_bytes;

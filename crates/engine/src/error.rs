@@ -143,6 +143,14 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
+    /// A worker's thread cannot have its priority.
+    #[error("cannot set {option}: {cause}")]
+    Priority {
+        /// fio's name of it.
+        option: &'static str,
+        /// What the kernel said.
+        cause: io::Error,
+    },
     /// The job's pattern cannot be generated.
     #[error("job {job}: {cause}")]
     Pattern {
@@ -242,6 +250,9 @@ impl Error {
             }
             Error::Affinity { .. } => {
                 "name CPUs that are online and that this process may use (taskset -p $$ shows them)".into()
+            }
+            Error::Priority { .. } => {
+                "run as root (a real-time class and a nice below 0 need CAP_SYS_ADMIN and CAP_SYS_NICE), or remove it".into()
             }
             Error::Thread { .. } => "this is a defect of iogauge: please report it with the command that caused it".into(),
             Error::NoThread { .. } => {

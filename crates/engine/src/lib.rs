@@ -8,6 +8,7 @@ mod clock;
 mod engines;
 mod error;
 pub mod memory;
+mod priority;
 pub mod run;
 mod wait;
 

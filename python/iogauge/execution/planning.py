@@ -37,6 +37,7 @@ from iogauge.schema import (
 from iogauge.target import Namespace
 from iogauge.workload import paths
 from iogauge.workload.clones import Clone, clones
+from iogauge.workload.options.table import REPLACED_ENGINES
 
 LOG_REQUESTS = 1 << 19
 """The most requests in memory that are not spilled yet: a tenth of a second at five million a second."""
@@ -44,6 +45,10 @@ LEAST_LOG_REQUESTS = 1 << 13
 
 REPEATABLE_SEED = 0x89
 """Base of the seeds of jobs with randrepeat in a run without a seed: the same requests in every such run."""
+
+BEST_EFFORT = 2
+"""Linux's class of I/O priorities for threads that ask for none."""
+PRIORITY_CLASS_SHIFT = 13
 
 NULL_SIZE_BYTES = 1 << 30
 """Size of the null engine's target if the job gives none: it has no file."""
@@ -202,6 +207,7 @@ def make_plan(
             CPUs; None: they do for no worker.
         say: is called with a sentence for every option that is changed or has no effect.
     """
+    _tell_replaced_engines(job_file, say)
     _warn_of_unused_windows(job_file, say)
     for job in job_file.jobs:
         _warn_of_shared_map(job, say)
@@ -233,6 +239,14 @@ def make_plan(
 def _log_capacity(workers: int) -> int:
     """Return how many requests a worker may hold in memory: 38 MB for all workers, or more above 64 workers."""
     return max(LOG_REQUESTS // workers, LEAST_LOG_REQUESTS)
+
+
+def _tell_replaced_engines(job_file: JobFile, say: Callable[[str], None]) -> None:
+    """Say once for each engine of fio that another one runs its jobs."""
+    written = dict.fromkeys(options.get("ioengine", "") for options in job_file.options)
+    for name in written:
+        if name in REPLACED_ENGINES:
+            say(f"ioengine={name} runs as {REPLACED_ENGINES[name]}, which issues the same requests")
 
 
 def _warn_of_unused_windows(job_file: JobFile, say: Callable[[str], None]) -> None:
@@ -373,9 +387,18 @@ def _worker(
         exitall=job.exitall,
         group=clone.group,
         invalidate=job.invalidate,
+        nice=job.nice,
+        io_priority=_io_priority(job),
         continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),
         continue_on_write_error=forgiven in (ContinueOnError.WRITE, ContinueOnError.IO, ContinueOnError.ALL),
     )
+
+
+def _io_priority(job: Job) -> int | None:
+    """Return the priority for ioprio_set; without a class, prio is that of the best-effort class, as in fio."""
+    if job.prio is None and job.prioclass is None:
+        return None
+    return (job.prioclass or BEST_EFFORT) << PRIORITY_CLASS_SHIFT | (job.prio or 0)
 
 
 def _engine(job: Job, depth: int) -> EnginePlan:
@@ -434,6 +457,7 @@ def _pattern(job: Job) -> PatternPlan:
         random_map=not job.norandommap,
         fsync_every=job.fsync,
         fdatasync_every=job.fdatasync,
+        sync_at_end=job.end_fsync or job.fsync_on_close,
     )
 
 

@@ -229,6 +229,9 @@ class Job(Model):
     scramble_buffers: bool = True
     buffer_compress_percent: Percent = 0
     dedupe_percent: Percent = 0
+    nice: Annotated[int, Field(ge=-20, le=19)] = 0
+    prio: Annotated[int, Field(ge=0, le=7)] | None = None
+    prioclass: Annotated[int, Field(ge=0, le=3)] | None = None
     cpus_allowed: tuple[NonNegative, ...] = ()
     cpus_allowed_policy: Literal["shared", "split"] = "shared"
     rate_Bps: PerDirection[NonNegative] = PerDirection[int].same(0)
@@ -264,6 +267,8 @@ class Job(Model):
     fsync: NonNegative = 0
     """An fsync after this many writes; 0: none."""
     fdatasync: NonNegative = 0
+    end_fsync: bool = False
+    fsync_on_close: bool = False
     ioengine: EngineKind = EngineKind.PSYNC
     hipri: bool = False
     fixedbufs: bool = False

@@ -32,6 +32,8 @@ class PatternPlan(Model):
     """Whether every block of the region comes once before any comes twice."""
     fsync_every: NonNegative
     fdatasync_every: NonNegative
+    sync_at_end: bool = False
+    """Whether each file is synced at the end of the job, unless nothing was written since the last sync."""
 
 
 class NamespacePlan(Model):
@@ -142,6 +144,10 @@ class WorkerPlan(Model):
     """fio's group: jobs from one stonewall or new_group to the next. exitall ends the stage's workers of its group."""
     invalidate: bool
     """Whether to drop the cached pages of its regions before it begins."""
+    nice: int = 0
+    """What is added to its thread's nice value."""
+    io_priority: NonNegative | None = None
+    """Its thread's I/O priority, as ioprio_set takes it; None: unchanged."""
     continue_on_read_error: bool
     continue_on_write_error: bool
 

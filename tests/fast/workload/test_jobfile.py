@@ -197,7 +197,6 @@ def test_the_published_write_pressure_job() -> None:
 
 UNSUPPORTED = {
     "verify=md5": "fio's verify is supported only as verify=",
-    "nice=1": "fio's nice is not supported",
     "nrfiles=4": "fio's nrfiles is supported only as nrfiles=",
     "filesize=1g": "fio's filesize is not supported",
     "zonemode=zbd": "fio's zonemode is supported only as zonemode=",

@@ -88,6 +88,9 @@ def test_every_field_of_a_job_can_be_set() -> None:
         dedupe_percentage=10
         cpus_allowed=0
         cpus_allowed_policy=split
+        nice=5
+        prio=3
+        prioclass=2
         rate=1m
         rate_min=1k
         rate_process=poisson
@@ -112,6 +115,8 @@ def test_every_field_of_a_job_can_be_set() -> None:
         sync=dsync
         fsync=1
         fdatasync=1
+        end_fsync=1
+        fsync_on_close=1
         hipri
         fixedbufs
         registerfiles

@@ -60,6 +60,7 @@ enum Mix {
 ///     random_map: true,
 ///     fsync_every: 0,
 ///     fdatasync_every: 0,
+///     sync_at_end: false,
 /// };
 /// let mut pattern = Pattern::new(&plan, &[(1 << 20, 16 * 4096)], 1)?;
 /// let mut offsets: Vec<u64> = std::iter::from_fn(|| pattern.next()).map(|io| io.offset_bytes).collect();

@@ -4,7 +4,7 @@
 //! file that was written last; fio sends it to the next file in turn, and so never syncs a file that is alternately
 //! written and synced.
 //!
-//! It does not sync at the end of a job; neither does fio without end_fsync.
+//! The syncs at the end of a job (fio's end_fsync) are not here: the worker issues them when its queue is empty.
 
 use crate::request::Kind;
 

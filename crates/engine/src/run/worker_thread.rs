@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::engines::files;
 use crate::engines::{Engine, UseEngine, open};
 use crate::error::Error;
+use crate::priority;
 use crate::run::exchange::{Signals, Slices, slices_like};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::Revocable;
@@ -121,6 +122,8 @@ impl WorkerThread {
 
     fn prepare_and_run(&self) -> Result<Result<ThreadEnd, Error>, Error> {
         affinity::run_on(&self.plan.cpus)?;
+        priority::add_nice(self.plan.nice)?;
+        priority::set_io_priority(self.plan.io_priority)?;
         if self.plan.invalidate {
             files::invalidate(&self.plan);
         }

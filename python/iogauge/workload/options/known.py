@@ -31,13 +31,11 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "dedupe_mode": "repeat",
         "disk_util": "1",
         "do_verify": "0 1",
-        "end_fsync": "0",
         "fadvise_hint": "1",
         "fallocate": "native",
         "file_append": "0",
         "file_service_type": "roundrobin",
         "fill_device": "0",
-        "fsync_on_close": "0",
         "io_submit_mode": "inline",
         "iopsavgtime": "500",
         "log_hist_coarseness": "0",
@@ -74,7 +72,6 @@ HINTS: Final[Mapping[str, str]] = {
     "buffer_pattern": "remove it, or use zero_buffers",
     "clocksource": "remove it: the fastest clock that passes its check is used",
     "create_on_open": "remove it: files are laid out before the jobs begin",
-    "end_fsync": "use fsync, fdatasync or sync",
     "exec_postrun": "run the command after iogauge",
     "exec_prerun": "run the command before iogauge",
     "fallocate": "remove it: files are laid out in full before the jobs begin",
@@ -82,19 +79,15 @@ HINTS: Final[Mapping[str, str]] = {
     "filename_format": "name the files with filename",
     "filesize": "use size",
     "fill_device": "use size, such as size=100%",
-    "fsync_on_close": "use fsync, fdatasync or sync",
     "io_submit_mode": "remove it: a rate keeps its schedule without draining the queue",
     "ioscheduler": "set it in /sys/block before the run",
     "latency_target": "sweep iodepth or rate_iops instead, with a run for each value",
     "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
-    "nice": "start iogauge with nice",
     "nr_files": "name the files with filename",
     "nrfiles": "name the files with filename",
     "numa_cpu_nodes": "list the CPUs of the node with cpus_allowed",
     "numa_mem_policy": "use cpus_allowed: memory is allocated where the worker runs",
     "overwrite": "remove it: files are laid out before the jobs begin",
-    "prio": "start iogauge with ionice",
-    "prioclass": "start iogauge with ionice",
     "ramp_size": "use ramp_time",
     "random_generator": "remove it: the random map already visits every block once",
     "rate_iops_min": "use rate_min, in bytes a second",
@@ -113,15 +106,13 @@ ENGINES: Final = _words(
     """
     cpuio dev-dax dfs dircreate dirdelete dirstat e4defrag exec external falloc filecreate filedelete filestat
     ftruncate gfapi gfapi_async http ime_aio ime_psync ime_psyncv libblkio libcufile libhdfs libhipfile
-    libiscsi libpmem libzbc mmap mtd nbd net netsplice nfs page_fault posixaio pvsync rados rbd rdma sg solarisaio
-    splice vsync windowsaio xnvme
+    libiscsi libpmem libzbc mmap mtd nbd net netsplice nfs page_fault posixaio rados rbd rdma sg solarisaio
+    splice windowsaio xnvme
     """
 )
 """Engines of fio that iogauge does not have."""
 
 ENGINE_HINTS: Final[Mapping[str, str]] = {
-    "vsync": "use pvsync2",
-    "pvsync": "use pvsync2",
     "posixaio": "use io_uring or libaio",
     "mmap": "use psync with direct=0",
 }
@@ -132,17 +123,17 @@ OPTIONS: Final = _words(
     bs_unaligned buffer_compress_chunk buffer_pattern bwavgtime cgroup cgroup_nodelete cgroup_weight clocksource comm
     create_fsync create_on_open create_only create_serialize data_placement dataplacement dedupe_global dedupe_mode
     dedupe_working_set_percentage disk_util
-    do_verify dp_scheme end_fsync end_syncfs error_dump exec_postrun exec_prerun exit_what exitall_on_error
+    do_verify dp_scheme end_syncfs error_dump exec_postrun exec_prerun exit_what exitall_on_error
     experimental_verify fadvise_hint fallocate fdp fdp_pli fdp_pli_select file_append file_service_type
-    filename_format filesize filetype fill_device fill_fs flow flow_id flow_sleep flow_watermark fsync_on_close gid
+    filename_format filesize filetype fill_device fill_fs flow flow_id flow_sleep flow_watermark gid
     gpu_dev_id gtod_cpu hugepage-size ignore_error ignore_zone_limits io_submit_mode iomem iomem_align
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id latency_percentile latency_run latency_target
     latency_window lockfile lockmem log_alternate_epoch log_alternate_epoch_clock_id log_compression
     log_compression_cpus log_entries log_hist_coarseness log_issue_time log_max_value log_offset log_prio
     log_store_compressed log_unix_epoch log_window_value max_latency max_open_zones mem mem_align
-    merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars nice nr_files nrfiles num_range numa_cpu_nodes
+    merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars nr_files nrfiles num_range numa_cpu_nodes
     numa_mem_policy offset_align opendir openfiles overwrite percentage_sequential plid_select plids
-    pre_read prio prioclass priohint profile ramp_size random_generator random_sequence_stride rate_cycle
+    pre_read priohint profile ramp_size random_generator random_sequence_stride rate_cycle
     rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp read_iolog read_iolog_chunked
     recover_zbd_write_error replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale
     rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op

@@ -182,6 +182,13 @@ _TIME = (
     ),
 )
 
+REPLACED_ENGINES = {
+    "sync": EngineKind.PSYNC,
+    "vsync": EngineKind.PVSYNC2,
+    "pvsync": EngineKind.PVSYNC2,
+}
+"""Engines of fio that differ from one of ours only in their system call. They are read as that one."""
+
 RINGS = tuple(engine for engine in EngineKind if engine.has_ring)
 
 _DEPTH = (
@@ -191,10 +198,11 @@ _DEPTH = (
         choice(
             {e.value: e for e in EngineKind}
             | dict.fromkeys(("aio", "linuxaio"), EngineKind.LIBAIO)
-            | {"sync": EngineKind.PSYNC}
+            | REPLACED_ENGINES
         ),
         "psync",
-        "How I/Os reach the target. `sync` is psync; fio's own sync also seeks before an I/O at another offset. "
+        "How I/Os reach the target. `sync` is psync, which needs no seek before an I/O; `pvsync` and `vsync` are "
+        "pvsync2 (fio's vsync also merges neighbouring I/Os). "
         "`io_uring_cmd` sends NVMe commands past the block layer, to `/dev/ng0n1` or, unlike fio, `/dev/nvme0n1`.",
         always=True,
     ),
@@ -322,6 +330,23 @@ _CPU = (
         "shared",
         "Whether clones share all CPUs or each clone gets one.",
     ),
+    entry(
+        "nice", Category.CPU, count(-20, 19), "0", "Number added to the nice value of each worker's thread."
+    ),
+    entry(
+        "prio",
+        Category.CPU,
+        count(0, 7),
+        "unchanged",
+        "I/O priority of each worker's thread within its class, from 0 (first) to 7.",
+    ),
+    entry(
+        "prioclass",
+        Category.CPU,
+        count(0, 3),
+        "unchanged",
+        "Class of that priority: 1 real-time, 2 best-effort, 3 idle. 0, and prio alone, mean best-effort.",
+    ),
 )
 
 _DURABILITY = (
@@ -348,6 +373,20 @@ _DURABILITY = (
         count(),
         "0 (never)",
         "Number of writes between two calls of fdatasync.",
+    ),
+    entry(
+        "end_fsync",
+        Category.DURABILITY,
+        SWITCH,
+        "0",
+        "Sync each file after the last write of the job. That time belongs to the job, so its rate includes it.",
+    ),
+    entry(
+        "fsync_on_close",
+        Category.DURABILITY,
+        SWITCH,
+        "0",
+        "The same as end_fsync: iogauge closes files at the end.",
     ),
 )
 

@@ -88,6 +88,7 @@ prop_compose! {
             random_map,
             fsync_every: syncs.0,
             fdatasync_every: syncs.1,
+            sync_at_end: false,
         }
     }
 }
@@ -192,6 +193,7 @@ proptest! {
             percentage_random: same(&100.0),
             fsync_every: 0,
             fdatasync_every: 0,
+            sync_at_end: false,
             ..plan
         };
         let plan = PatternPlan { rw: if plan.rw.random() { plan.rw } else { Rw::Randrw }, ..plan };

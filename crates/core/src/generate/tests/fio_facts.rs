@@ -178,6 +178,7 @@ fn syncs_follow_writes() {
         let plan = PatternPlan {
             fsync_every,
             fdatasync_every,
+            sync_at_end: false,
             ..plan(Rw::Write)
         };
         assert_eq!(requests_of(&plan, &[16]), expected);

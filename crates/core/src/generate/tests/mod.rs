@@ -42,6 +42,7 @@ pub(super) fn plan(rw: Rw) -> PatternPlan {
         random_map: true,
         fsync_every: 0,
         fdatasync_every: 0,
+        sync_at_end: false,
     }
 }
 

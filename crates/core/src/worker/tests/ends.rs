@@ -1,8 +1,8 @@
 //! How a worker ends: what it wants once it may issue no further request.
 
 use crate::plan::{Rw, WorkerPlan};
-use crate::request::{Completion, Errno, Want};
-use crate::testing::{iops, plan, same};
+use crate::request::{Completion, Errno, Kind, Want};
+use crate::testing::{file, iops, plan, same};
 use crate::time::{MILLISECOND, Nanos, SECOND};
 use crate::worker::Worker;
 
@@ -170,4 +170,83 @@ fn a_worker_that_has_issued_everything_is_over_before_the_next_call() {
         ..timed
     };
     assert!(!worker(&owing).is_over(SECOND));
+}
+
+/// Issues all of a job's requests, completes each at once with `result`, and returns the files of its syncs in order.
+fn syncs_of(plan: &WorkerPlan, result: Result<u32, Errno>) -> Vec<u32> {
+    let mut worker = worker(plan);
+    let mut synced = Vec::new();
+    for now in 1.. {
+        match worker.next(now) {
+            Want::Issue(request) => {
+                if request.kind == Kind::Sync {
+                    assert_eq!(
+                        worker.in_flight(),
+                        1,
+                        "a sync of the end has the queue to itself"
+                    );
+                    synced.push(request.target);
+                }
+                worker.complete(&done(request.slot, now, result));
+            }
+            Want::Finished => break,
+            want => panic!("{want:?}"),
+        }
+    }
+    synced
+}
+
+#[test]
+fn every_file_is_synced_at_the_end_of_writes() {
+    let mut plan = plan(Rw::Randrw);
+    plan.files = vec![file(8), file(8), file(8)];
+    (plan.number_ios, plan.pattern.random_map) = (7, true);
+    assert_eq!(syncs_of(&plan, Ok(4096)), [0; 0]);
+    plan.pattern.sync_at_end = true;
+    assert_eq!(syncs_of(&plan, Ok(4096)), [0, 1, 2]);
+    plan.pattern.rw = Rw::Randread;
+    assert_eq!(syncs_of(&plan, Ok(4096)), [0; 0]);
+}
+
+#[test]
+fn nothing_is_synced_after_an_error_or_once_more_after_a_sync() {
+    let mut plan = plan(Rw::Write);
+    (plan.number_ios, plan.pattern.sync_at_end) = (6, true);
+    assert_eq!(syncs_of(&plan, Err(Errno(5))), [0; 0]);
+    plan.pattern.fsync_every = 3;
+    assert_eq!(
+        syncs_of(&plan, Ok(4096)).len(),
+        2,
+        "after the third write and after the last"
+    );
+    plan.pattern.fsync_every = 4;
+    assert_eq!(
+        syncs_of(&plan, Ok(4096)).len(),
+        2,
+        "after the fourth write and at the end"
+    );
+}
+
+#[test]
+fn a_worker_that_is_stopped_syncs_what_it_wrote() {
+    let plan = WorkerPlan {
+        time_based: true,
+        runtime_ns: SECOND,
+        pattern: crate::plan::PatternPlan {
+            sync_at_end: true,
+            ..plan(Rw::Randwrite).pattern
+        },
+        ..plan(Rw::Randwrite)
+    };
+    let mut worker = worker(&plan);
+    let Want::Issue(write) = worker.next(1) else {
+        panic!("it has a request");
+    };
+    worker.stop(2);
+    assert_eq!(worker.next(2), NOTHING_MORE);
+    worker.complete(&done(write.slot, 3, Ok(4096)));
+    let Want::Issue(sync) = worker.next(3) else {
+        panic!("it has a sync");
+    };
+    assert_eq!((sync.kind, sync.intended), (Kind::Sync, 3));
 }
