@@ -7,7 +7,7 @@ use std::cell::Cell;
 use iogauge_core::plan::WorkerPlan;
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
 use iogauge_core::time::MILLISECOND;
-use iogauge_core::{Completion, Errno, Nanos, Request, Want, Worker};
+use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want, Worker};
 
 /// The system's allocator, counting this thread's calls.
 struct Counting;
@@ -167,6 +167,18 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
         }
     }
     worker.stop(now);
+    while let Want::Issue(sync) = worker.next(now) {
+        assert_eq!(sync.kind, Kind::Sync, "only the syncs of the end are left");
+        let completion = Completion {
+            slot: sync.slot,
+            start: now,
+            issued: Some(now),
+            done: now,
+            result: Ok(0),
+        };
+        recorder.record(&sync, &completion);
+        worker.complete(&completion);
+    }
     assert_eq!(worker.next(now), Want::Finished);
     let slice = recorder.close(now);
     assert!(slice.sides[0].is_some());
