@@ -16,6 +16,9 @@ from iogauge.stats.figures import StepFigures
 from iogauge.stats.pooled import pooled
 from iogauge.text import numbers
 
+SMALL_BYTES = 16 << 10
+"""Requests up to this size are counted, as random ones are by custom; of larger ones the bytes count."""
+
 
 def name_of(
     step: StepPlan, axis: Axis, *, series: bool = True, unit: bool = True, repeat: bool = False
@@ -31,6 +34,11 @@ def name_of(
     place = _place(step.label, step.at, axis.unit if unit else "")
     again = f" (repeat {step.repeat + 1})" if repeat and step.repeat else ""
     return (f"{step.series}, {place}" if series and step.series else place) + again
+
+
+def counts_requests(steps: Iterable[StepFigures]) -> bool:
+    """Return whether the rate of these steps is told in requests a second, since their requests are all small."""
+    return all(figures.rate_Bps <= SMALL_BYTES * figures.iops for figures in steps)
 
 
 def _place(label: str, at: float, unit: str) -> str:

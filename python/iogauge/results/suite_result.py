@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from iogauge.results.collection import Collection
 from iogauge.results.conclusions import Conclusions
-from iogauge.results.position import Position, name_of
+from iogauge.results.position import Position, counts_requests, name_of
 from iogauge.results.run import Run
 from iogauge.results.tabular import Tabular
 from iogauge.schema import TABLE_ROWS, Manifest, StepPlan, SuitePlan, TargetFacts
@@ -161,6 +161,24 @@ class SuiteResult(Tabular, Collection[Position]):
     def along_pressure(self) -> bool:
         """Whether the steps differ only in the rate of the load jobs."""
         return bool(self.plan.load_jobs) and len({position.series for position in self.planned}) <= 1
+
+    @property
+    def leading(self) -> Position | None:
+        """The position that stands for the suite in one row: where reads are measured under writes, that with the most
+        writes; else that of the highest rate. None: nothing completed.
+
+        Rates of small requests and of large ones do not compare: those of the first position's kind are looked at.
+        """
+        measured = [position for position in self.positions if position.figures.mean is not None]
+        if not measured:
+            return None
+        if self.along_pressure:
+            return max(measured, key=lambda position: position.achieved_Bps)
+        in_requests = counts_requests([measured[0].figures])
+        alike = [position for position in measured if counts_requests([position.figures]) == in_requests]
+        return max(
+            alike, key=lambda position: position.figures.iops if in_requests else position.figures.rate_Bps
+        )
 
     @property
     def is_table(self) -> bool:

@@ -128,8 +128,8 @@ def meanings(lines: Iterable[str]) -> list[str]:
     >>> meanings(["p99", "why? ~user", "12.3 us"]), meanings(["~?12.3 us"]) == [TOO_FEW, TOO_SHORT]
     ([], True)
     """
-    found = {character for line in lines for marks in _MARKS.findall(line) for character in marks}
-    return [meaning for meaning in (TOO_FEW, TOO_SHORT) if meaning[0] in found]
+    marks_there = {character for line in lines for marks in _MARKS.findall(line) for character in marks}
+    return [meaning for meaning in (TOO_FEW, TOO_SHORT) if meaning[0] in marks_there]
 
 
 _MARKS = re.compile(r"([~?]+)\d")

@@ -20,6 +20,7 @@ from iogauge.report.page.verdict import REMARK, shown_effect
 from iogauge.report.sections import Report
 from iogauge.results.names import short_name
 from iogauge.stats.figures import Ratio
+from iogauge.text.cells import micro
 from iogauge.verdicts.text import sentence
 from tests import reviews
 from tests.reviews import Drive
@@ -129,7 +130,7 @@ def test_a_page_keeps_the_verdict_of_its_review_and_leads_with_what_decides(judg
     assert first.name.lower().startswith(decides.criterion.name.lower())
     page = render.page(report)
     text = html.unescape(re.sub(r"<[^>]+>", " ", page[page.index("<main>") :]))
-    assert text.index(f"{sentence(etcd)}.") < text.index("Findings")
+    assert text.index(f"{micro(sentence(etcd))}.") < text.index("Findings")
     assert "Judged for a Ceph OSD" in text
     assert "modelled: P4800X 375 GB" in text
 

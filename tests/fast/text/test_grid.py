@@ -29,7 +29,7 @@ def test_names_are_cut_to_the_width_that_is_left_and_numbers_never(columns: int)
     lines = narrowed(TABLE, ["MB/s"], columns=columns, left=2, names=["suite", "series"])
     assert max(map(len, lines)) <= columns
     assert lines[1].endswith("  12 us")
-    whole = len("  ".join(TABLE[1]))
-    assert ("..." not in lines[1] and "2,512" in lines[1]) == (columns >= whole)
+    full_columns = len("  ".join(TABLE[1]))
+    assert ("..." not in lines[1] and "2,512" in lines[1]) == (columns >= full_columns)
     if "2,512" in lines[1]:
-        assert columns >= whole - len(TABLE[1][0]) + NAME, "a name is cut to NAME before a column goes"
+        assert columns >= full_columns - len(TABLE[1][0]) + NAME, "a name is cut to NAME before a column goes"

@@ -15,7 +15,6 @@ from iogauge.cli.brief.warnings import Command, context_lines, warning_lines
 from iogauge.cli.terminal import streams
 from iogauge.report.page.verdict import verdict
 from iogauge.report.ranking import Finding, by_effect
-from iogauge.results.leading import leading
 from iogauge.results.position import Position, name_of
 from iogauge.results.reported import summary_lines
 from iogauge.results.suite_result import SuiteResult
@@ -198,7 +197,7 @@ def _suites(results: Sequence[SuiteResult], columns: int) -> list[str]:
 
 def _leading(result: SuiteResult) -> list[str]:
     """Return the name and the figures of the step that stands for a suite, and the number of its steps."""
-    position = leading(result)
+    position = result.leading
     if position is None:
         return [*"------", "0"]
     figures = position.figures

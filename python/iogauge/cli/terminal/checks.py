@@ -101,14 +101,14 @@ def say(violations: Sequence[tuple[str, Violation]], results: Sequence[Output] =
         by_condition.setdefault(one.condition, []).append((where, one))
     in_turn = [entry for row in zip_longest(*by_condition.values()) for entry in row if entry]
     for unknown, word in ((False, "failed"), (True, "error")):
-        found = [(where, one) for where, one in in_turn if one.unknown is unknown]
-        for where, one in found[:MOST]:
+        alike = [(where, one) for where, one in in_turn if one.unknown is unknown]
+        for where, one in alike[:MOST]:
             condition = f" ({one.condition})" if len(by_condition) > 1 else ""
             streams.say(f"{word}: {where}{one.brief + condition if one.brief else one.message}")
-        if len(found) > MOST:
+        if len(alike) > MOST:
             has = ", ".join(numbers.argument(file.path) for file in results) or "--check-results FILE"
-            streams.say(f"... {len(found) - MOST:,} more: {has}")
-        for hint in dict.fromkeys(one.hint for _, one in found[:MOST] if one.hint):
+            streams.say(f"... {len(alike) - MOST:,} more: {has}")
+        for hint in dict.fromkeys(one.hint for _, one in alike[:MOST] if one.hint):
             streams.say(f"hint: {hint}")
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from iogauge.report.charts.over_time.warmth import warmth
-from iogauge.results.leading import counts_requests
-from iogauge.results.position import Position
+from iogauge.results.position import Position, counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan
 from iogauge.stats.extremes import knee

@@ -16,8 +16,7 @@ from iogauge.report.charts.latency import by_drive, drive_legend
 from iogauge.report.charts.specification import ONLY, Chart, Choice, finished, long_axis, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES
 from iogauge.report.charts.vega import Spec
-from iogauge.results.leading import counts_requests
-from iogauge.results.position import Position
+from iogauge.results.position import Position, counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 

@@ -26,7 +26,7 @@ from iogauge.report.charts.over_time.lines import side
 from iogauge.report.charts.specification import Chart, finished, long_axis
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
 from iogauge.report.charts.vega import Spec
-from iogauge.results.leading import counts_requests
+from iogauge.results.position import counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 

@@ -18,7 +18,7 @@ from iogauge.report.page.verdict import ends, judged, load_text
 from iogauge.report.sections import Report
 from iogauge.results.conclusions import SearchResult
 from iogauge.results.figures import metric_text
-from iogauge.results.leading import counts_requests, leading
+from iogauge.results.position import counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
 from iogauge.text import numbers
@@ -115,7 +115,7 @@ def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
                     yield _latency(f"{about}{statistic.label} {load_text(figures)}", estimate)
         yield _rate(f"{about}Most writes", most.pressure_figure)
         return
-    best = leading(drive) or measured[0][0]
+    best = drive.leading or measured[0][0]
     in_requests = counts_requests([best.figures])
     rate = best.figures.iops_figure if in_requests else best.figures.rate_figure
     yield _rate(f"{about}{best.name}" if about else f"Most, {best.name}", rate)

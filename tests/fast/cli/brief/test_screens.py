@@ -156,6 +156,11 @@ def bounds(figure: Figure | None) -> tuple[float, float | None, float | None]:
     return figure.value, figure.low, figure.high
 
 
+def plain(text: str) -> str:
+    """Return a text of a page as a terminal shows it."""
+    return text.replace("µs", "us").replace("\xa0", " ")
+
+
 def test_the_terminal_ranks_findings_as_the_page_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,9 +168,9 @@ def test_the_terminal_ranks_findings_as_the_page_does(
     assert main(["review", "model:p4800x", *suites, f"--output={tmp_path}/r"]) == 0
     shown = screen(capsys, monkeypatch, 400, "show", f"{tmp_path}/r")
     page = ranked(report.read_report([f"{tmp_path}/r"]))
-    assert shown[1] == page[0].headline.replace("µs", "us")
+    assert shown[1] == plain(page[0].headline)
     bullets = [line.removeprefix("- ") for line in shown if line.startswith("- ")]
-    assert bullets == [finding.text.replace("µs", "us") for finding in page[1 : len(bullets) + 1]]
+    assert bullets == [plain(finding.text) for finding in page[1 : len(bullets) + 1]]
     assert len(bullets) > 4
 
 

@@ -70,8 +70,8 @@ def test_a_mark_that_is_not_printed_is_not_explained() -> None:
 @pytest.mark.parametrize("columns", [80, 120, 200, 300])
 def test_what_does_not_fit_is_counted_and_never_cut(columns: int) -> None:
     *_, line = warning_lines(notices(*CONTEXT), command="run", columns=columns, marked=True)
-    *_, whole = warning_lines(notices(*CONTEXT), command="run", columns=1000, marked=True)
-    parts, every = (text.removeprefix("context: ").split("; ") for text in (line, whole))
+    *_, uncut = warning_lines(notices(*CONTEXT), command="run", columns=1000, marked=True)
+    parts, every = (text.removeprefix("context: ").split("; ") for text in (line, uncut))
     assert len(line) <= columns
     kept = parts[:-1] if parts[-1].startswith("and ") else parts
     assert kept == every[: len(kept)]
