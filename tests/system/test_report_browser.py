@@ -122,7 +122,7 @@ def test_findings_come_first_and_lead_to_their_ratios(browser: Browser, file: Pa
     # The headline is the finding without its remarks: its words, in their order.
     words = iter(first.inner_text().split())
     assert all(word in words for word in headline.inner_text().rstrip(".").split())
-    assert "P3700 800 GB, model" in headline.inner_text()
+    assert "P3700 800 GB (model)" in headline.inner_text()
     link = page.locator("ol.sentences a[href^='#compared-1-']").first
     target = link.get_attribute("href")
     assert target is not None

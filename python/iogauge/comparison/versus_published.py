@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from iogauge.comparison.published_rows import ORDER, figure_of
 from iogauge.results.figures import PositionFigure, metric_text
+from iogauge.results.names import in_sentence
 from iogauge.results.position import Position
 from iogauge.results.published import drive_alone, load_of, load_text, published_rows
 from iogauge.results.suite_result import SuiteResult
@@ -144,8 +145,9 @@ def nearest(drive: VersusPublished) -> tuple[str, ...]:
         else ""
     )
     return (
-        f"{name} is nearest to {drive.name}, among {numbers.counted(len(sets), 'published set')} of figures for the "
-        f"same loads, from {numbers.counted(len({drive_alone(other) for other in sets}), 'drive')}: over "
+        f"{in_sentence(name)} is nearest to {in_sentence(drive.name)}, among "
+        f"{numbers.counted(len(sets), 'published set')} of figures for the same loads, from "
+        f"{numbers.counted(len({drive_alone(other) for other in sets}), 'drive')}: over "
         f"{numbers.counted(len(matches), 'figure')} the difference is {_difference(mean)} on average "
         f"and {_difference(most)} at most{left_out}",
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from iogauge.comparison.matching import ALL_STEPS
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.results.figures import metric_text
+from iogauge.results.names import in_sentence
 from iogauge.stats.differences.comparison import FEWEST_BLOCKS
 from iogauge.text import numbers
 
@@ -18,13 +19,13 @@ def difference_text(suite: SuiteComparison, pair: FigurePair, *, certainty: str 
     ``certainty`` replaces ``certainty_text``.
     """
     times = times_text(pair)
-    first, second = suite.before.name, suite.after.name
+    first, second = in_sentence(suite.before.name), in_sentence(suite.after.name)
     if pair.falls:
         first, second = second, first
     if pair.pressed and pair.latency:
         clause = (
-            f"{pair.judged}s of {first} stay {times} more responsive than those of {second} "
-            f"({metric_text(pair.metric)})"
+            f"{pair.judged}s of {first} stay {times} more responsive than those of {second}, "
+            f"by their {metric_text(pair.metric)},"
         )
     elif pair.latency:
         clause = f"{metric_text(pair.metric)} of {second} is {times} that of {first}"
@@ -85,7 +86,8 @@ def _achieved_text(suite: SuiteComparison, pair: FigurePair) -> str:
     if pair.pressed_alike:
         return ""
     before, after = map(numbers.bandwidth, pair.pressures_Bps)
-    return f" (requested; {suite.before.name} achieved {before}, {suite.after.name} {after})"
+    first, second = in_sentence(suite.before.name), in_sentence(suite.after.name)
+    return f" (requested; {first} achieved {before}, {second} {after})"
 
 
 def place_text(pair: FigurePair) -> str:

@@ -119,7 +119,7 @@ def test_the_nearest_published_figure_of_a_load_comes_first(
     out = shown(capsys, f"{saved}/models", "published", "-v")
     part = out[out.index("P4800X 375 GB, model compared with published figures") :]
     assert part.splitlines()[2].startswith("- ")
-    assert " is nearest to P4800X 375 GB, model, among " in " ".join(part.split())
+    assert " is nearest to P4800X 375 GB (model), among " in " ".join(part.split())
     load = part[part.index("reads, 4 threads at depth 4 (") :].partition("\n\n")[0]
     rates = [line for line in load.splitlines() if "  IOPS  " in line]
     values = [float(re.split(r"  +", line)[4]) for line in rates]

@@ -126,7 +126,7 @@ def test_one_run_each_has_its_own_interval_and_the_sentence_says_so() -> None:
     assert one.comparison is None
     (sentence,) = findings(suite)
     assert re.fullmatch(
-        r"reads of A stay 38\.0x \(37\.\d+ to 38\.\d+\) more responsive than those of B \(mean\) "
+        r"reads of A stay 38\.0x \(37\.\d+ to 38\.\d+\) more responsive than those of B, by their mean, "
         r"at a pressure of 1 MB/s \(one run each\)",
         sentence,
     )
