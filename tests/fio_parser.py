@@ -136,7 +136,8 @@ SCALARS: dict[str, Callable[[Job], object]] = {
     "log_hist_msec": lambda job: job.log_hist_ns // 10**6,
     "loops": lambda job: job.loops,
     "new_group": lambda job: job.new_group,
-    "nice": lambda job: job.nice,
+    # fio prints the number without its sign, in two's complement.
+    "nice": lambda job: (job.nice or 0) % 2**64,
     "norandommap": lambda job: job.norandommap,
     "number_ios": lambda job: job.number_ios,
     "numjobs": lambda job: job.numjobs,

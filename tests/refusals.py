@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,14 @@ def sh(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
     return done.stdout.strip()
+
+
+def detach(device: str) -> None:
+    """Detach a loop device, and wait until nobody else who looked at it keeps it attached."""
+    sh("losetup", "-d", device)
+    backing = Path(f"/sys/block/{Path(device).name}/loop/backing_file")
+    while backing.exists():
+        time.sleep(0.01)
 
 
 def add_partition(disk: str, undo: contextlib.ExitStack, *, number: int = 1, start: int = 2048) -> str:

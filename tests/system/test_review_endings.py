@@ -93,13 +93,15 @@ def after_two_steps(
     ) as process:
         assert process.stderr is not None
         lines = []
-        for line in process.stderr:
-            lines.append(line)
-            # A long step has lines before its end.
-            if "[3/" in line and "; took " in line:
-                break
-        else:
-            pytest.fail("".join(lines))
+        # A reader with a buffer would keep lines from communicate().
+        with os.fdopen(os.dup(process.stderr.fileno()), "rb", buffering=0) as unbuffered:
+            for line in unbuffered:
+                lines.append(line)
+                # A long step has lines before its end.
+                if b"[2/" in line and b"; took " in line:
+                    break
+            else:
+                pytest.fail(b"".join(lines).decode())
         yield process
 
 

@@ -44,7 +44,7 @@ def _answer(report: Report, findings: tuple[Finding, ...]) -> Iterator[str]:
     if report.verdicts:
         yield f"**{escaped(sentences(report.verdicts))}**"
         yield ""
-    if findings:
+    elif findings:
         yield f"**{escaped(findings[0].headline)}**"
         yield ""
     figures = key_figures(report)
@@ -55,7 +55,8 @@ def _answer(report: Report, findings: tuple[Finding, ...]) -> Iterator[str]:
         if drive.missing:
             yield f"Incomplete: {counted(len(drive.missing), 'step')} of {escaped(drive.plan.title)} missing."
             yield ""
-    yield from (f"- {escaped(finding.text)}" for finding in findings[1 : first_screen.MOST_FINDINGS])
+    said = 0 if report.verdicts else 1
+    yield from (f"- {escaped(finding.text)}" for finding in findings[said : first_screen.MOST_FINDINGS])
     yield ""
 
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from iogauge.report.page.verdict import Sentence
 
-_REMARK = re.compile(r" \((?:requested;|one run each)[^)]*\)")
+_REMARK = re.compile(r" \((?:requested;|one run each)(?:[^()]|\([^()]*\))*\)")
 
 
 @dataclass(frozen=True)

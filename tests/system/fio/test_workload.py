@@ -230,6 +230,19 @@ FILES = {
         fallocate=native
         end_fsync=0
     """,
+    "priorities_and_ends": """
+        [global]
+        ioengine=psync
+        rw=randwrite
+        [job]
+        nice=-5
+        prioclass=2
+        prio=7
+        end_fsync=1
+        [other]
+        fsync_on_close=1
+        prioclass=1
+    """,
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.refusals import Attach, allowed, refused_always, sh
+from tests.refusals import Attach, allowed, detach, refused_always, sh
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
@@ -69,7 +69,7 @@ def test_a_loop_device_over_one_is_a_use_of_the_other(
     refused_always(target, f"{name} over it is mounted at {point}")
     other = attach(target)
     refused_always(other, f"{name} over it is mounted at {point}")
-    sh("losetup", "-d", other)
+    detach(other)
     sh("umount", str(point))
-    sh("losetup", "-d", device)
+    detach(device)
     allowed(target, destroy=(str(target),))

@@ -12,7 +12,7 @@ from iogauge.report.page.comparison import Pair
 from iogauge.report.page.verdict import Sentence
 from iogauge.report.ranking import Finding, by_effect
 from iogauge.report.sections import Report
-from iogauge.results.names import full_names
+from iogauge.results.names import full_names, in_sentence
 from iogauge.text import numbers
 
 MOST_FINDINGS = 7
@@ -64,5 +64,5 @@ def ranked(report: Report) -> tuple[Finding, ...]:
 
 def _between(pair: Pair, sentence: Sentence, report: Report) -> str:
     """Return which drives a sentence compares; empty if it names them, or if the report compares only two drives."""
-    is_named = len(report.pairs) == 1 or pair.after in sentence.text
+    is_named = len(report.pairs) == 1 or in_sentence(pair.after) in sentence.text
     return "" if is_named else f"{pair.after} against {pair.before}"

@@ -18,7 +18,7 @@ from iogauge.report.page.verdict import ends, judged, load_text
 from iogauge.report.sections import Report
 from iogauge.results.conclusions import SearchResult
 from iogauge.results.figures import metric_text
-from iogauge.results.position import counts_requests
+from iogauge.results.position import Position, counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
 from iogauge.text import numbers
@@ -40,7 +40,9 @@ class KeyFigure:
 
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
     """Return the most important figures: those that a verdict judges, a comparison's ratios, or each suite's own."""
-    figures = {figure.name: figure for figure in (*_judged(report), *_own_figures(report))}
+    figures = {figure.name: figure for figure in _judged(report)}
+    if len(figures) < FEWEST_FIGURES:
+        figures |= {figure.name: figure for figure in _own_figures(report)}
     return tuple(figures.values())[:MOST_FIGURES]
 
 
@@ -115,6 +117,9 @@ def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
                     yield _latency(f"{about}{statistic.label} {load_text(figures)}", estimate)
         yield _rate(f"{about}Most writes", most.pressure_figure)
         return
+    if drive.is_table and not title:
+        yield from _of_table([position for position, _ in measured])
+        return
     best = drive.leading or measured[0][0]
     in_requests = counts_requests([best.figures])
     rate = best.figures.iops_figure if in_requests else best.figures.rate_figure
@@ -124,6 +129,24 @@ def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
             estimate = statistic.of(position.figures)
             if estimate is not None:
                 yield _latency(f"{about}{statistic.label}, {position.name}", estimate)
+
+
+def _of_table(rows: Sequence[Position]) -> Iterator[KeyFigure]:
+    """Yield the highest rates of large and of small requests, then latencies: of the row that answers first, and of the
+    one with the highest rate.
+    """
+    small = [row for row in rows if counts_requests([row.figures])]
+    large = [row for row in rows if row not in small]
+    best = [max(kind, key=lambda row: row.figures.rate_Bps) for kind in (large, small) if kind]
+    for row in best:
+        rate = row.figures.iops_figure if row in small else row.figures.rate_figure
+        yield _rate(f"Most, {row.name}", rate)
+    fastest = min(rows, key=lambda row: row.figures.mean.value if row.figures.mean else math.inf)
+    for row in dict.fromkeys((fastest, *reversed(best))):
+        for statistic in judged(row.figures, row.figures):
+            estimate = statistic.of(row.figures)
+            if estimate is not None:
+                yield _latency(f"{statistic.label}, {row.name}", estimate)
 
 
 def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[KeyFigure]:

@@ -8,7 +8,7 @@
   const PHONE = 212;
   const PHONE_SIDE = 34;
   const PHONE_LINES = 42;
-  const PHONE_BARS = 88;
+  const PHONE_BARS = 80;
   const PHONE_LETTER = 6.2;
   const PHONE_SYMBOL = 20;
   document.documentElement.classList.add("scripted");
@@ -56,7 +56,7 @@
   // Small charts stand in columns. Their axes have fixed widths, smaller ones on a phone; the charts take the rest.
   function sideBySide(fitted, width) {
     const narrow = width < NARROW;
-    fitted.columns = narrow ? 2 : fitted.columns;
+    if (narrow) Object.assign(fitted, { columns: 2, spacing: 5 });
     const column = Math.floor((width - 14 - fitted.spacing * (fitted.columns - 1)) / fitted.columns);
     for (const panel of fitted.concat) {
       let side = 0;
