@@ -47,7 +47,7 @@ def sentence(made: Manifest, cost: ReviewCost) -> str:
     most = "at most " if cost.at_least else f"at most {numbers.clock_time(cost.longest_s)}"
     endless = "; fills and purges have no limit of time" if cost.at_least else ""
     if not any(step.writes for step in cost.most):
-        return f"{likely}{endless or f', {most}'}; nothing is written"
+        return f"{likely}{endless or f', {most}'}; no step writes"
     basis = f", by {' and '.join(cost.basis)}" if cost.basis else ""
     written = f"{most}{'' if cost.at_least else ' and '}{_most(cost, made)}"
     return f"{likely} and {numbers.rough_size(cost.likely_bytes)} written{basis}; {written}{endless}"

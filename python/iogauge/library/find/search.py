@@ -195,7 +195,12 @@ def begin_find(
     on_plan: Callable[[Manifest], None],
     say: Say,
 ) -> Stored:
-    """Open the target, for reading alone if the load only reads, and create the review's directory."""
+    """Open the target, for reading alone if the load only reads, and create the review's directory.
+
+    A file that is only read stays as it is: without ``size``, all of it is used.
+    """
+    if size is None and goal.load["rw"] in ("read", "randread"):
+        size = _whole_file(target, block=int(goal.load["bs"]))
     return begin(
         target,
         (),
@@ -211,6 +216,12 @@ def begin_find(
         runtime=runtime,
         seed=seed,
     )
+
+
+def _whole_file(target: str, *, block: int) -> int | None:
+    """Return the size of a file in whole blocks; None: there is no such file, or it is smaller than a block."""
+    path = Path(target)
+    return path.stat().st_size // block * block or None if path.is_file() else None
 
 
 def _command(target: str, goal: Goal) -> tuple[str, ...]:

@@ -6,8 +6,11 @@ large steps, and then halves the bracket. A load that shows nothing lies close t
 times as long. If that shows nothing either, the search narrows the bracket on both sides of it. It ends when neighbours
 are as close as requested, or after ``MOST_TRIALS``.
 
-A disturbance can make a load miss the limit, but cannot make one meet it. So before the search ends, the load that ends
-the bracket runs again, ``LONGER`` times as long. If it meets the limit then, the search goes on above.
+A disturbance can make a load miss the limit for a while, and a burst, such as a cloud disk's credits, can make one meet
+it for a while. So before the search ends, the loads at both ends of the bracket run again, ``LONGER`` times as long. If
+one shows something else then, the search goes on; and if a load met the limit only for a short trial, all further
+trials are long. If nothing is shown at ``MOST_UNDECIDED`` loads and none meets the
+limit, the search tries no lower ones: it is not the load that decides there.
 
 If a drive is not monotone, the lowest load that misses the limit ends the bracket, whatever higher loads do.
 """
@@ -16,13 +19,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iogauge.stats.limits import Outcome
 
 LONGER = 4
 """How many times as long a load runs again whose first trial shows nothing."""
 MOST_TRIALS = 32
+MOST_UNDECIDED = 3
+"""Below this many loads at which nothing is shown, no lower one is tried."""
 CLIMB = 4
 """A bracket without an end moves by this factor."""
 
@@ -113,14 +118,24 @@ def next_trial(trials: Sequence[Trial], loads: Range) -> Next | None:
     if not trials:
         return Next(_rounded(loads.first, loads))
     bracket = bracket_of(trials)
-    return _narrower(bracket, loads) or _confirmation(bracket, trials)
+    chosen = _narrower(bracket, loads) or _confirmation(bracket, trials)
+    return replace(chosen, effort=LONGER) if chosen and _bursts(trials) else chosen
+
+
+def _bursts(trials: Sequence[Trial]) -> bool:
+    """Return whether a load met the limit for a short trial, and missed it for a long one."""
+    short = {trial.at for trial in trials if trial.effort < LONGER and trial.outcome is Outcome.MET}
+    return any(
+        trial.at in short and trial.effort >= LONGER and trial.outcome is Outcome.MISSED for trial in trials
+    )
 
 
 def _confirmation(bracket: Bracket, trials: Sequence[Trial]) -> Next | None:
-    """Return a longer trial of the load that ends the bracket; None: there was one, or no load misses the limit."""
-    if bracket.breaks is None or Trial(bracket.breaks, Outcome.MISSED, LONGER) in trials:
-        return None
-    return Next(bracket.breaks, LONGER)
+    """Return a longer trial of a load that ends the bracket; None: there were such trials of both ends."""
+    for load, outcome in ((bracket.breaks, Outcome.MISSED), (bracket.holds, Outcome.MET)):
+        if load is not None and Trial(load, outcome, LONGER) not in trials:
+            return Next(load, LONGER)
+    return None
 
 
 def _narrower(bracket: Bracket, loads: Range) -> Next | None:
@@ -132,7 +147,9 @@ def _narrower(bracket: Bracket, loads: Range) -> Next | None:
             return Next(trial.at, LONGER)
     undecided = [trial.at for trial in bracket.undecided]
     above = _between(undecided[-1] if undecided else bracket.holds, bracket.breaks, loads)
-    below = _between(bracket.holds, undecided[0] if undecided else bracket.breaks, loads)
+    below = None
+    if bracket.holds is not None or len(undecided) < MOST_UNDECIDED:
+        below = _between(bracket.holds, undecided[0] if undecided else bracket.breaks, loads)
     at = below if above is None else above
     return None if at is None else Next(at)
 

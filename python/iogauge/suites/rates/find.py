@@ -334,7 +334,7 @@ def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, search: Search
     elif bracket.holds is None:
         yield f"no load is shown to keep {limits}"
     else:
-        yield f"{limits} up to {_answer(goal, bracket, search, placed)}"
+        yield f"{limits} {_answer(goal, bracket, search, placed)}"
     if bracket.holds is not None:
         yield f"kept at {placed(bracket.holds)}: {_latency(longest(bracket.holds), goal)}"
     if bracket.breaks is not None:
@@ -344,30 +344,29 @@ def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, search: Search
     elif search.ended:
         yield f"no load that was tried misses it; the most was {placed(max(load.at for load in search.loads))}"
     if bracket.undecided and search.ended:
-        loads = numbers.listed([placed(trial.at) for trial in bracket.undecided])
-        yield f"not shown at {loads}: longer runs would narrow the interval"
+        first, last = bracket.undecided[0], bracket.undecided[-1]
+        loads = (
+            f"from {placed(first.at)} to {placed(last.at)}"
+            if len(bracket.undecided) > 2
+            else "at " + numbers.listed([placed(trial.at) for trial in bracket.undecided])
+        )
+        yield f"not shown {loads}: longer runs would show more"
     if bracket.reversed_at:
         loads = numbers.listed([placed(load) for load in bracket.reversed_at])
         yield f"not monotone: kept at {loads}, although missed at {placed(bracket.breaks or 0)}"
 
 
 def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable[[float], str]) -> str:
-    """Return the load at which the limits end, with its interval, and its rate unless the load is that."""
+    """Return up to which load the limits are kept and from which they are missed, and the rate that is served."""
     assert bracket.holds is not None
     assert search.most is not None
+    kept = f"is kept up to {placed(bracket.holds)}"
+    shown = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
     if goal.over != "rate":
-        shown = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
-        return f"{placed(bracket.holds)}: {numbers.estimated(search.most, shown)}"
-    if bracket.breaks is None:
-        return f"{placed(bracket.holds)}, all that was tried"
-    assert search.estimate is not None
-    answer = numbers.ranged(search.estimate, bracket.holds, bracket.breaks, _rounded)
-    return answer if goal.quantity == "iops" else f"{answer}, {numbers.bandwidth(search.most.value)}"
-
-
-def _rounded(iops: float) -> str:
-    """Return a rate with the three digits that a search decides."""
-    return _iops(numbers.three_digits(iops))
+        kept += f" at {numbers.estimated(search.most, shown)}"
+    elif goal.quantity == "bandwidth":
+        kept += f" at {numbers.bandwidth(search.most.value)}"
+    return f"{kept}, all that was tried" if bracket.breaks is None else f"{kept}, missed from {placed(bracket.breaks)}"
 
 
 def _overloads(position: Position, goal: Goal) -> bool:

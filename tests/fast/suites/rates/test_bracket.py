@@ -74,6 +74,26 @@ def test_disturbed_trials_do_not_move_the_limit(knee: float, disturbed: set[int]
     assert bracket.breaks <= bracket.holds * (1 + loads.precision) + max(bracket.breaks / 100, loads.grain)
 
 
+@given(knee=st.floats(1000, 800_000), burst=st.floats(1.0, 1.2))
+def test_what_only_short_runs_keep_does_not_move_the_limit(knee: float, burst: float) -> None:
+    """A cloud disk's credits last for a short trial."""
+    loads = rates()
+
+    def oracle(chosen: Next) -> Outcome:
+        return exact(knee * burst if chosen.effort == 1 else knee)(chosen)
+
+    bracket = bracket_of(searched(loads, oracle))
+    assert bracket.holds is not None
+    assert bracket.breaks is not None
+    assert bracket.holds <= knee < bracket.breaks
+
+
+def test_where_nothing_is_shown_the_search_does_not_go_far_down() -> None:
+    trials = searched(rates(), lambda _: Outcome.NOT_SHOWN)
+    assert bracket_of(trials).holds is None
+    assert min(trial.at for trial in trials) > 1e6 / 100
+
+
 @given(knee=st.integers(1, 256))
 def test_whole_loads_are_found_to_the_number(knee: int) -> None:
     loads = Range(least=1, most=256, first=8, precision=0.001, grain=1)

@@ -82,7 +82,7 @@ def test_the_depth_of_a_closed_loop_is_found_to_the_number(over: str, tmp_path: 
     assert (result.holds, result.breaks) == (6, 7)
     assert result.most is not None
     assert math.isclose(result.most.value, MOST * BYTES, rel_tol=0.01)
-    assert saved.findings[0].startswith(f"p99 < {us(6.5)} up to 6 ")
+    assert saved.findings[0].startswith(f"p99 < {us(6.5)} is kept up to 6 ")
 
 
 def test_a_rate_beyond_what_is_served_misses_any_limit(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_file_of_others_is_only_read(tmp_path: Path) -> None:
     target = tmp_path / "theirs"
     content = os.urandom(1 << 20)
     target.write_bytes(content)
-    options = {"limit": "p50 < 100s", "over": "depth", "size": "1m", "runtime": "20ms", "seed": 1}
+    options = {"limit": "p50 < 100s", "over": "depth", "runtime": "20ms", "seed": 1}
     saved = iogauge.find(target, **options, output=tmp_path / "saved")  # type: ignore[arg-type]
     assert search_of(saved).holds == 256
     assert target.read_bytes() == content
@@ -162,7 +162,7 @@ def test_the_command_prints_the_answer_first(
     options = ["--limit", f"p99 < {us(6)}", "--runtime", "100ms", "--seed", "1", "--precision", "0.1"]
     assert main(["find", target, *options, "--output", "saved"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"p99 < {us(6)} up to 3")
+    assert lines[0].startswith(f"p99 < {us(6)} is kept up to 3")
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert main(["show", str(tmp_path / "saved"), "--json"]) == 0
