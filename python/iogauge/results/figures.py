@@ -105,6 +105,18 @@ def metrics_of(figures: StepFigures, quantiles: Iterable[float] = QUANTILES) -> 
             yield quantile_metric(q), figure
 
 
+def figure_of(figures: StepFigures, metric: str, q: float | None = None) -> Figure | None:
+    """Return the figure of a metric, or of the quantile ``q``. None: nothing completed, or no data moved (syncs).
+
+    Requests that move no data have no rate in bytes: one of 0 would miss every limit.
+    """
+    if q is not None:
+        return figures.quantile(q)
+    if metric == RATE and not figures.rate_Bps:
+        return None
+    return dict(metrics_of(figures, ())).get(metric)
+
+
 def _loop(result: SuiteResult, run: Run) -> str:
     """Return the loop of DiskSpd that ran a step's measured job; empty at depth 1, or if another tool ran it."""
     version = result.manifest.versions.get("diskspd", "")

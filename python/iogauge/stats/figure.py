@@ -41,16 +41,32 @@ class Figure:
         """The value in its best unit, marked ~ if the sample is too small and ? if the run is too short."""
         return numbers.mark(self) + written(self.value, self.unit)
 
-    def __str__(self) -> str:
-        """Return the value with its interval.
+    def shown(self, value: float) -> str:
+        """Return the value or a bound with its unit, and with the digits that the interval supports.
 
-        >>> str(Figure(15_000, 14_200, 16_100)), str(Figure(583558.2, unit="IOPS"))
-        ('15.00 us (14.20 us to 16.10 us)', '583,558 IOPS')
+        >>> figure = Figure(1.89e9, 1e8, 3.6e10, unit="B/s")
+        >>> figure.shown(figure.value), figure.shown(36e9)
+        ('2,000 MB/s', '36,000 MB/s')
         """
-        text = f"{self.text} IOPS" if self.unit == "IOPS" else self.text
-        if self.low is None or self.high is None:
-            return text
-        return f"{text} ({written(self.low, self.unit)} to {written(self.high, self.unit)})"
+        if self.unit == "ns":
+            return numbers.duration_with_digits(value, numbers.supported_digits(value, self.low, self.high))
+        if self.unit == "W":
+            return numbers.power(value)
+        scale, unit = (1e6, "MB/s") if self.unit == "B/s" else (1.0, "IOPS")
+        low, high = (None if bound is None else bound / scale for bound in (self.low, self.high))
+        return f"{numbers.within(value / scale, low, high)} {unit}"
+
+    def __str__(self) -> str:
+        """Return the value with its interval, and the digits that this supports.
+
+        >>> str(Figure(15_000, 14_200, 16_100)), str(Figure(583558.2, 570_000, 597_000, unit="IOPS"))
+        ('15.0 us (14.2 to 16.1 us)', '584,000 IOPS (570,000 to 597,000 IOPS)')
+        >>> str(Figure(7_999_000, 5_235_000, supported=False)), str(Figure(583558.2, unit="IOPS"))
+        ('~8.00 ms (5.24 ms or more)', '583,558 IOPS')
+        """
+        if self.low is None and self.high is None:
+            return f"{self.text} IOPS" if self.unit == "IOPS" else self.text
+        return numbers.estimated(self, self.shown)
 
     def _repr_html_(self) -> str:
         return str(self)

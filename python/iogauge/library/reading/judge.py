@@ -59,8 +59,10 @@ def judge(*reviews: StrPath | Sequence[StrPath], use: Sequence[StrPath] | StrPat
     verdicts = verdicts_on(results, profiles, every=bool(named))
     if not verdicts:
         what = "no target was measured alone" if named else "no criterion of any profile was measured"
-        remedy = call("review", "TARGET", use=profiles[0].name)
-        raise IogaugeError(f"{', '.join(paths)}: {what}", hint=f"measure what a use needs: {remedy}")
+        target = next((path for result in results for path in result.plan.targets), "TARGET")
+        remedy = call("review", target, use=named[0] if named else "PROFILE")
+        names = "" if named else f"; profiles: {', '.join(profile_names())}"
+        raise IogaugeError(f"{', '.join(paths)}: {what}", hint=f"measure what a use needs: {remedy}{names}")
     keep_computed(results)
     return Verdicts(verdicts)
 

@@ -26,7 +26,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Goal, Kind, LatencyLimit, Over, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figure import Figure
 from iogauge.stats.histogram import needed
-from iogauge.stats.limits import Outcome, rule
+from iogauge.stats.limits import Outcome, lower_quantiles, rule
 from iogauge.store import Review
 from iogauge.suites.rates.bracket import (
     LONGER,
@@ -268,9 +268,8 @@ def _ruled(position: Position, limit: LatencyLimit) -> Outcome:
     figure = _figure(position, limit)
     if figure is None:
         return Outcome.NOT_MEASURED
-    median = position.runs[0].figures_of(limit.direction).quantile(0.5) if limit.quantile else None
-    below = [median] if median is not None and limit.quantile and limit.quantile > 0.5 else []
-    return rule(figure, limit.at_most_ns, upper=True, lower=below).outcome
+    lower = lower_quantiles(limit.quantile, position.runs[0].figures_of(limit.direction).quantile)
+    return rule(figure, limit.at_most_ns, upper=True, lower=lower).outcome
 
 
 def _figure(position: Position, limit: LatencyLimit) -> Figure | None:
