@@ -73,9 +73,7 @@ def _shown(judged: JudgedCriterion) -> str:
 
 def figure_text(figure: Figure) -> str:
     """Return a figure with its interval."""
-    if figure.low is None and figure.high is None:
-        return numbers.mark(figure) + _written(figure.value, figure)
-    return numbers.estimated(figure, lambda value: _written(value, figure))
+    return str(figure)
 
 
 def extent_text(judged: JudgedCriterion) -> str:

@@ -73,7 +73,7 @@ def test_the_sentence_begins_with_the_target_and_the_answer() -> None:
         "Flash 9000 is fit for a queue: all 2 criteria are met"
     )
     assert text.sentence(fitness(Outcome.MET, Outcome.MISSED, Outcome.MISSED)) == (
-        "Flash 9000 is not fit for a queue: a commit, p99 at most 10 ms: 15.00 ms (14.00 to 16.00 ms); 1 more missed"
+        "Flash 9000 is not fit for a queue: a commit, p99 at most 10 ms: 15.0 ms (14.0 to 16.0 ms); 1 more missed"
     )
     assert text.sentence(fitness(Outcome.NOT_MEASURED, Outcome.MET)) == (
         "Flash 9000: not shown whether it is fit for a queue: a commit, p99 at most 10 ms: not measured"
