@@ -52,13 +52,13 @@ def metric_text(metric: str) -> str:
     return {IOPS: "IOPS", RATE: "rate"}.get(metric, metric.removesuffix("_ns"))
 
 
-def value_text(metric: str, value: float) -> str:
-    """Return a metric's value with its unit.
+def value_text(metric: str, value: float, digits: int | None = None) -> str:
+    """Return a metric's value with its unit, by default with four digits.
 
     >>> value_text("iops", 583558), value_text("rate_Bps", 2.5e9), value_text("p99_ns", 15000)
     ('583,558', '2,500 MB/s', '15.00 us')
     """
-    return written(value, unit_of(metric))
+    return written(value, unit_of(metric), digits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from iogauge.cli.brief.screen import EVERYTHING, in_a_line
+from iogauge.cli.brief.screen import in_a_line
 from iogauge.machine import warnings as texts
 from iogauge.schema import Code, Notice
 from iogauge.text import numbers
@@ -86,7 +86,7 @@ def changing_lines(notices: Sequence[Notice], *, command: Command, columns: int)
         for words in grave[: MOST if len(grave) <= MOST else MOST - 1]
     ]
     if len(grave) > MOST:
-        lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}: {EVERYTHING}")
+        lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}")
     return lines
 
 

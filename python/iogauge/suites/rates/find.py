@@ -355,7 +355,7 @@ def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable
     assert bracket.holds is not None
     assert search.most is not None
     if goal.over != "rate":
-        shown = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
+        shown: numbers.Written = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
         return f"{placed(bracket.holds)}: {numbers.estimated(search.most, shown)}"
     if bracket.breaks is None:
         return f"{placed(bracket.holds)}, all that was tried"
@@ -364,7 +364,7 @@ def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable
     return answer if goal.quantity == "iops" else f"{answer}, {numbers.bandwidth(search.most.value)}"
 
 
-def _rounded(iops: float) -> str:
+def _rounded(iops: float, _digits: int) -> str:
     """Return a rate with the three digits that a search decides."""
     return _iops(numbers.three_digits(iops))
 
@@ -386,5 +386,5 @@ def _latency(position: Position, goal: Goal) -> str:
     return " and ".join(texts)
 
 
-def _iops(value: float) -> str:
-    return f"{numbers.rate(value)} IOPS"
+def _iops(value: float, digits: int | None = None) -> str:
+    return f"{numbers.rate(value, digits)} IOPS"
