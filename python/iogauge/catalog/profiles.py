@@ -21,6 +21,7 @@ A criterion names one position of a suite, one quantity of its measured job, and
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +38,9 @@ from iogauge.workload.toml import load_toml
 _HERE = Path(__file__).parent / "profiles"
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d{1,9})?)", re.ASCII)
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG]B/s)", re.ASCII)
+_TIME = re.compile(r"(\d+(?:\.\d+)?) ?(ns|us|ms|s)", re.ASCII)
 _COUNT = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _RATE_UNITS = {"kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
 
 Line = Annotated[str, Field(min_length=1, max_length=400)]
@@ -95,14 +98,14 @@ class Criterion(Model):
     def q(self) -> float | None:
         """The quantile as a fraction; None of any other quantity."""
         match = _QUANTILE.fullmatch(self.quantity)
-        return float(match[1]) / 100 if match else None
+        return float(Decimal(match[1]) / 100) if match else None
 
 
 def _limit(text: str, quantity: str) -> float:
     """Return a limit as a number.
 
-    >>> _limit("1.5ms", "p99.9"), _limit("500", "iops"), _limit("2 GB/s", "rate")
-    (1500000.0, 500.0, 2000000000.0)
+    >>> _limit("16.33us", "p99.9"), _limit("500", "iops"), _limit("2 GB/s", "rate")
+    (16330.0, 500.0, 2000000000.0)
     """
     if quantity == "rate":
         if not (match := _RATE.fullmatch(text)):
@@ -117,10 +120,13 @@ def _limit(text: str, quantity: str) -> float:
         raise ValueError(f"the quantity {quantity!r} is none of mean, p99 and its like, iops, rate")
     if _COUNT.fullmatch(text):
         raise ValueError(f"{text!r} lacks its unit, such as ms")
+    # fio's times are whole microseconds.
+    if match := _TIME.fullmatch(text):
+        return float(Decimal(match[1]) * _TIME_UNITS[match[2]])
     try:
         return float(duration_ns(text, default_unit_ns=SECOND))
     except BadValue as error:
-        raise ValueError(f"{text!r} is not a time: {error}") from None
+        raise ValueError(f"{text!r} {error}") from None
 
 
 class Profile(Model):

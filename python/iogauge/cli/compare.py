@@ -7,8 +7,9 @@ one review has several targets, they are compared with its first. --baseline nam
 part of a drive's name. 'published' is a built-in review: it sets every measured drive beside the published figures of
 the same loads, the nearest first. 'published:p4800x' takes only the drives that are named.
 
-The greatest difference comes first, then a row for each finding, on one screen. --verbose prints every finding, and a
-table for each suite with the main figure of each step where it differs; --all shows every figure.
+The greatest difference comes first, then the main figures of each step, on one screen; where they do not fit, the
+surest and greatest differences stay. --verbose prints every finding, and a table for each suite with the main figure of
+each step where it differs; --all shows every figure.
 
 Ratios are B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) differences
 are tested, all of a suite as one family. A second family of tests shows that a figure is alike: within the margin at

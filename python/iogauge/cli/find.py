@@ -12,8 +12,9 @@ Every load is judged by the 95 % interval of its figures: it keeps the limit, mi
 again, four times as long. The search halves the gap around the limit until it is narrower than --precision, and then
 runs the loads at both ends of the gap again, for longer, so that neither a disturbance nor a burst decides.
 
-Writes destroy data, so a block device needs --destroy; the default load only reads, and a file that is there stays as it is. The search is saved as a review:
-'iogauge review --resume DIRECTORY' continues it, 'iogauge report DIRECTORY' draws its path.
+Writes destroy data, so a block device needs --destroy; the default load only reads, and a file that is there stays as
+it is. The search is saved as a review: 'iogauge review --resume DIRECTORY' continues it, 'iogauge report DIRECTORY'
+draws its path.
 
     iogauge find /dev/nvme0n1 --limit 'p99 < 1ms'
 

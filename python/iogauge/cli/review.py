@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,6 @@ from iogauge.text import numbers
 if TYPE_CHECKING:
     from iogauge.cli.terminal.progress import Progress
     from iogauge.library.conditions import ReviewCondition
-    from iogauge.library.reading.saved import Review as SavedReview
     from iogauge.reviews.runner import Failed
     from iogauge.store import Review
     from iogauge.store.outputs import Output
@@ -71,7 +70,7 @@ def review(
 ) -> None:
     """Make a review and print its findings."""
     # Import what takes long before process.begin: until then an interrupt costs nothing.
-    import iogauge.cli.brief.review
+    import iogauge.cli.brief.saved
     import iogauge.execution
     import iogauge.suites  # noqa: F401
     from iogauge.library import conditions
@@ -105,31 +104,6 @@ def review(
         )
     failed = measure(saved, destroy=destroy or (), trace_latency=trace_latency)
     show(saved, checked, failed, as_json=as_json, verbose=verbose, names=names, results=results)
-
-
-def _own_text(saved: Review) -> Callable[[SavedReview], str] | None:
-    """Return what writes the answer as the command ``ladder``, ``find`` or ``quick`` does; None: another review.
-
-    These answers have the warnings that change them; that of ``quick`` has all.
-    """
-    from iogauge.cli.brief.quick import quick_text
-    from iogauge.cli.brief.warnings import changing_lines
-    from iogauge.library.find.search import SUITE as FIND
-    from iogauge.library.quick import SUITE as QUICK
-    from iogauge.library.tunings.ladder import SUITE as LADDER
-    from iogauge.report.find_text import find_text
-    from iogauge.report.ladder_text import ladder_text
-
-    def changing(review: SavedReview) -> list[str]:
-        return changing_lines(review.warnings, command="review", columns=streams.columns())
-
-    writers: dict[str, Callable[[SavedReview], str]] = {
-        FIND: lambda review: find_text(next(iter(review)), changing(review)),
-        LADDER: lambda review: ladder_text(next(iter(review)), changing(review)),
-        QUICK: lambda review: quick_text(next(iter(review)), review.warnings, columns=streams.columns()),
-    }
-    suites = [plan.suite for plan in saved.manifest.plans]
-    return writers.get(suites[0]) if len(suites) == 1 else None
 
 
 def measure(saved: Review, *, destroy: Sequence[str], trace_latency: bool = False) -> tuple[Failed, ...]:
@@ -179,9 +153,9 @@ def show(
 
     ``names`` are those of the conditions, for the files ``results``.
     """
-    from iogauge.cli.brief.review import say_context, show_brief, show_verdicts
+    from iogauge.cli.brief.saved import show_saved
+    from iogauge.cli.brief.screen import saved_everything
     from iogauge.library import conditions
-    from iogauge.library.quick import SUITE as QUICK
     from iogauge.library.reading.judge import judge_own
     from iogauge.library.reading.saved import Review as Judged
     from iogauge.report.run import surroundings
@@ -194,27 +168,17 @@ def show(
     )
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
-    verdicts = judge_own(saved.path, say=streams.say)
-    quick = saved.manifest.plans[0].suite == QUICK
-    own = None if quick and verbose else _own_text(saved)
-    text = own(review) if own and not as_json else ""
+    verdicts = judge_own(review.suites, say=streams.say)
+    report = f"next: iogauge report {quoted}"
     if as_json:
         data = review.to_dict(violations=violations, failed=failed) | (verdicts.to_dict() if verdicts else {})
         streams.show(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
+    elif verbose:
+        streams.show(f"{verdicts}\n{review}{report}\n" if verdicts else f"{review}{report}\n")
     else:
-        after = f"next: iogauge report {quoted}"
-        if own:
-            streams.show(f"{text}{after}\n")
-        elif verbose:
-            streams.show(f"{verdicts}\n{review}{after}\n" if verdicts else f"{review}{after}\n")
-        elif verdicts:
-            show_verdicts(verdicts, review, command="review", after=after)
-        else:
-            show_brief(review, command="review", after=after)
+        show_saved(review, verdicts, command="review", last=(saved_everything(saved.path), report))
     if as_json or verbose:
         streams.say(surroundings.warnings(review.warnings), end="")
-    elif own and not quick:
-        say_context(review.warnings, command="review", shown=text.splitlines())
     review.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")

@@ -52,7 +52,8 @@ def show(
     verbose: Verbose = False,
 ) -> None:
     """Print the findings."""
-    from iogauge.cli.brief.review import show_brief, show_verdicts
+    from iogauge.cli.brief.saved import show_saved
+    from iogauge.cli.brief.screen import EVERYTHING
     from iogauge.library import conditions
     from iogauge.library.reading import report
     from iogauge.library.reading.judge import judge_own
@@ -87,16 +88,14 @@ def show(
             check_results, names, lambda: report.output_claims([review], say=streams.say), read=check_files
         )
         violations = saved.violations(checked)
-        verdicts = None if suite else judge_own(review, say=streams.say)
+        verdicts = None if suite else judge_own(saved.suites, say=streams.say)
         if as_json:
             data = saved.to_dict(violations=violations) | (verdicts.to_dict() if verdicts else {})
             streams.show(json.dumps(data, indent=2, allow_nan=False) + "\n")
         elif verbose or variation:
             streams.show((f"{verdicts}\n" if verdicts else "") + saved.to_text(variation=variation))
-        elif verdicts:
-            show_verdicts(verdicts, saved, command="show")
         else:
-            show_brief(saved, command="show")
+            show_saved(saved, verdicts, command="show", last=(EVERYTHING,))
         if as_json or verbose or variation:
             streams.say(warnings(saved.warnings), end="")
         saved.keep_computed()

@@ -36,7 +36,7 @@ from iogauge.comparison.matching import (
     unmatched,
 )
 from iogauge.results.figures import IOPS, RATE, PositionFigure
-from iogauge.results.position import PositionKey
+from iogauge.results.position import SMALL_BYTES, PositionKey
 from iogauge.stats.differences.comparison import FEWEST_BLOCKS, MARGIN, Comparison, Verdict
 from iogauge.stats.differences.family import compare_family
 from iogauge.stats.figures import Ratio, ratio
@@ -92,6 +92,13 @@ class FigurePair:
     """Whether the intervals come from repeats, or both runs are long enough for theirs."""
     averaged: tuple[int, int] | None = None
     """For a series over its steps: the number of its steps in the mean, and of all its steps."""
+    request_bytes: float = 0.0
+    """How large A's requests are on average; 0: not known, or of several steps."""
+
+    @property
+    def in_bytes(self) -> bool:
+        """Whether a rate is told in bytes a second, since its requests are large."""
+        return self.metric == IOPS and self.request_bytes > SMALL_BYTES
 
     @property
     def latency(self) -> bool:
@@ -213,17 +220,31 @@ def _suite(name: str, before: Side, after: Side, title: str, margin: float) -> S
     steps = match_figures(ours, theirs, repeated=repeated)
     means = series_means(steps) if repeated else []
     tests = _test_family([*steps, *means], margin=margin) if repeated else {}
+    sizes = _request_sizes(before.rows)
     return SuiteComparison(
         suite=name,
         title=title,
         before=before,
         after=after,
         overall=tuple(_pair(mean, tests.get(_key(mean))) for mean in means),
-        figures=tuple(_pair(step, tests.get(_key(step))) for step in steps),
+        figures=tuple(
+            _pair(step, tests.get(_key(step)), request_bytes=sizes.get(step.position, 0.0)) for step in steps
+        ),
         left_out=unmatched(ours, theirs, steps),
         blocks=max((test.blocks for test in tests.values()), default=1),
         margin=margin,
     )
+
+
+def _request_sizes(rows: Iterable[PositionFigure]) -> dict[PositionKey, float]:
+    """Return the mean bytes of a request at each position, by its last repeat."""
+    rows = tuple(rows)
+    iops = {row.position: row.value for row in rows if row.metric == IOPS and row.value}
+    return {
+        row.position: row.value / iops[row.position]
+        for row in rows
+        if row.metric == RATE and row.position in iops
+    }
 
 
 def _key(match: Match) -> str:
@@ -249,7 +270,7 @@ def _values(repeats: Repeats) -> dict[int, float]:
     return {repeat: figure.value for repeat, figure in repeats.items()}
 
 
-def _pair(match: Match, test: Comparison | None) -> FigurePair:
+def _pair(match: Match, test: Comparison | None, *, request_bytes: float = 0.0) -> FigurePair:
     first_a, first_b = (repeats[min(repeats)] for repeats in (match.before, match.after))
     if min(len(match.before), len(match.after)) < 2:
         before, after = first_a.value, first_b.value
@@ -276,6 +297,7 @@ def _pair(match: Match, test: Comparison | None) -> FigurePair:
         pressures_Bps=(_median_pressure(match.before), _median_pressure(match.after)),
         long_enough=test is not None or (first_a.long_enough and first_b.long_enough),
         averaged=match.averaged,
+        request_bytes=request_bytes,
     )
 
 

@@ -18,7 +18,7 @@ from iogauge.results.published import Load, drive_alone, load_of, load_text, pub
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
 from iogauge.stats.figures import StepFigures
-from iogauge.text.cells import Cell, cell, interval, latency
+from iogauge.text.cells import Cell, cell, latency, span
 
 ORDER = (IOPS, RATE, MEAN)
 """The order of a load's metrics; quantiles follow."""
@@ -103,7 +103,7 @@ def _published(drive: str, figures: Sequence[PositionFigure], metric: str) -> Pu
         if low < high:
             text = f"{value_text(metric, low).removesuffix(' MB/s')}–{text}"
     else:
-        text = latency(low) if low == high else interval(low, high)
+        text = latency(low) if low == high else span(low, high)
     hosts = len({figure.drive for figure in figures})
     sources = dict.fromkeys(source_text(figure.source) for figure in figures)
     return PublishedText(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))

@@ -81,8 +81,8 @@ def loaded(
 ) -> tuple[SuiteResult, ...]:
     """Load the drives of the saved reviews among ``names``, for all suites or some; see ``results.review.load``.
 
-    Raises IogaugeError if a name is not that of a review, if no review is named or one is named twice, or if no review
-    has one of the suites.
+    Raises UsageError if no review is named or one is named twice, and IogaugeError if a name is not that of a review,
+    or if no review has one of the suites.
     """
     directories, _ = split_names(names)
     if not directories:
@@ -92,7 +92,7 @@ def loaded(
         )
     paths = [directory.resolve() for directory in directories]
     if repeated := [name for name, path in zip(directories, paths, strict=True) if paths.count(path) > 1]:
-        raise IogaugeError(
+        raise UsageError(
             f"{repeated[0]}: this review is named more than once",
             hint="name each review once; to compare the targets of one review, name it alone",
         )

@@ -22,8 +22,7 @@ from iogauge.comparison.machines import HEAD as SETTINGS_HEAD
 from iogauge.comparison.machines import MachineComparison
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.comparison.sides import Differences
-from iogauge.comparison.wording import place_text
-from iogauge.results.figures import metric_text, value_text
+from iogauge.comparison.wording import figure_name, place_text, sides_text
 from iogauge.stats.differences.comparison import FEWEST_BLOCKS, Verdict
 from iogauge.text import numbers
 from iogauge.text.grid import folded, heading, labelled
@@ -276,9 +275,8 @@ def cells(suite: SuiteComparison, pair: FigurePair) -> list[str]:
     mark = "t " if _by_t(pair) else ""
     return [
         place_text(pair),
-        metric_text(pair.metric),
-        value_text(pair.metric, pair.before),
-        value_text(pair.metric, pair.after),
+        figure_name(pair),
+        *sides_text(pair),
         numbers.mark(pair) + numbers.figure(pair.ratio.value),
         "-" if low is None or high is None else f"{mark}{numbers.figure(low)} to {numbers.figure(high)}",
         finding_text(suite, pair),

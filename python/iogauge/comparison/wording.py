@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from iogauge.comparison.matching import ALL_STEPS
 from iogauge.comparison.pairwise import FigurePair, SuiteComparison
-from iogauge.results.figures import metric_text
+from iogauge.results.figures import metric_text, value_text
 from iogauge.results.names import in_sentence
 from iogauge.stats.differences.comparison import FEWEST_BLOCKS
 from iogauge.text import numbers
@@ -30,18 +30,40 @@ def difference_text(suite: SuiteComparison, pair: FigurePair, *, certainty: str 
     elif pair.latency:
         clause = f"{metric_text(pair.metric)} of {second} is {times} that of {first}"
     else:
-        clause = f"{second} reaches {times} the {metric_text(pair.metric)} of {first}"
+        clause = f"{second} reaches {times} the {figure_name(pair)} of {first}"
     if certainty is None:
         certainty = certainty_text(suite, pair)
     return f"{clause} {where_text(suite, pair)}{certainty}"
 
 
+def figure_name(pair: FigurePair) -> str:
+    """Return the name of a pair's metric; the rate of large requests is told in MB/s."""
+    return "MB/s" if pair.in_bytes else metric_text(pair.metric)
+
+
+def sides_text(pair: FigurePair) -> tuple[str, str]:
+    """Return the figures of A and B, with the digits that the interval of their ratio supports, but at least two."""
+    digits = max(numbers.supported_digits(*_times(pair)), 2)
+    before, after = (
+        numbers.rate(value * pair.request_bytes / 1e6, digits)
+        if pair.in_bytes
+        else value_text(pair.metric, value, digits)
+        for value in (pair.before, pair.after)
+    )
+    return before, after
+
+
 def times_text(pair: FigurePair) -> str:
     """Return how many times the larger side is the smaller, with the interval."""
+    return numbers.times(*_times(pair))
+
+
+def _times(pair: FigurePair) -> tuple[float, float | None, float | None]:
+    """Return the ratio of the larger side to the smaller, and the bounds of its interval."""
     value, low, high = pair.ratio.value, pair.ratio.low, pair.ratio.high
-    if pair.falls:
-        value, low, high = 1 / value if value else math.inf, high and 1 / high, low and 1 / low
-    return numbers.times(value, low, high)
+    if not pair.falls:
+        return value, low, high
+    return 1 / value if value else math.inf, high and 1 / high, low and 1 / low
 
 
 def range_text(pairs: Sequence[FigurePair]) -> str:

@@ -113,6 +113,30 @@ TEXTS: dict[Code, Text] = {
     ),
 }
 
+CHANGES: dict[Code, str] = {
+    Code.IN_FLIGHT: "requests had not come back at the end; figures lack them",
+    Code.ERRORS: "",
+    Code.PAGE_CACHE: "the page cache served it: latencies may be memory's",
+    Code.UNWRITTEN: "reads of blocks never written are answered without the drive",
+    Code.GENERATOR_LIMITED: "the load generator set the pace, not only the drive",
+    Code.BUSY_TARGET: "another program uses the target",
+    Code.THERMAL_THROTTLING: "the drive throttled for heat: figures depend on cooling",
+    Code.WRITTEN_MEANWHILE: "the target was written between parts of this review",
+    Code.UNSTEADY: "the rate did not stay at its level",
+    Code.RATE_MISSED: "the requested rate was not reached",
+    Code.COMPRESSIBLE: "the data compress: some drives answer them faster",
+    Code.STALLED: "threads stood still: some latencies may be theirs",
+    Code.ENGINE_FALLBACK: "the engine asked for is missing here; another was used",
+    Code.NO_POLLING: "the target does not poll, though polling was asked for",
+}
+"""Warnings that change the answer, the gravest first, each in a few words; none: its own text has figures that nothing
+else has."""
+
+
+def in_few_words(notice: Notice) -> str:
+    """Return a warning that changes the answer in a few words."""
+    return CHANGES[notice.code] or notice.message
+
 
 def of_step(
     run_warnings: Iterable[Notice], step: StepPlan, *, overloads: bool, left: object | None

@@ -75,7 +75,7 @@ def _row(result: SuiteResult, load: TriedLoad) -> list[str]:
     outcome = load.verdict + ("" if load.served else ": not served")
     return [
         numbers.position(load.at) + (" (longer)" if load.longer else ""),
-        shown(load.rate.value),
+        numbers.in_digits(load.rate.value, load.rate.low, load.rate.high, shown)[0],
         *(
             "-"
             if latency is None

@@ -17,6 +17,7 @@ from iogauge.machine.warnings import warning
 from iogauge.report.run.fail_if import Violation
 from iogauge.report.run.surroundings import state_text
 from iogauge.results.position import Position, name_of
+from iogauge.results.review import labels_of
 from iogauge.results.suite_result import SuiteResult
 from iogauge.reviews.runner import Failed
 from iogauge.schema import Code, Manifest, Notice, SuitePlan
@@ -27,7 +28,7 @@ from iogauge.stats.quantiles import FEWEST_BLOCKS
 from iogauge.stats.repeats import Variation
 from iogauge.store import Review
 from iogauge.suites import suite_to_judge
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 from iogauge.text.grid import folded, heading
 
 TABLE_QUANTILES = (0.5, 0.99, 0.999, 0.9999)
@@ -50,7 +51,16 @@ def judged(
     ``warn`` is called if a suite cannot be loaded. ``trusted`` are the absolute paths of Python files that may be run.
     """
     suites = {plan.suite: suite_to_judge(plan, warn=warn, trusted=trusted) for plan in plans}
-    return [SuiteResult(review, plan, conclude=suites[plan.suite].conclude) for plan in plans]
+    labels = labels_of([review])
+    return [
+        SuiteResult(
+            review,
+            plan,
+            label=labels[review.path, plan.targets],
+            conclude=suites[plan.suite].conclude,
+        )
+        for plan in plans
+    ]
 
 
 def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool = False) -> str:
@@ -70,7 +80,7 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
             f"steps with fewer than {FEWEST_BLOCKS} intervals of time: their requests are assumed to be independent, "
             "so the true 95 % intervals are wider"
         )
-    if remark := numbers.may_miss(run.figures.duration_s for result in judged for run in result.runs):
+    if remark := too_short.may_miss(run.figures.duration_s for result in judged for run in result.runs):
         lines.append(remark)
     for target in manifest.targets:
         if target.modelled:
@@ -283,24 +293,24 @@ def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> l
     ]
 
 
-def spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+def spread(value: float, low: float | None, high: float | None, shown: numbers.Written) -> str:
     """Return a figure with its interval as ± a share of it, or with the bounds of a wide or half-open interval.
 
-    >>> spread(100.0, 98.0, 103.0, numbers.figure), spread(100.0, None, None, numbers.figure)
+    >>> spread(100.0, 98.0, 103.0, numbers.rate), spread(100.0, None, None, numbers.rate)
     ('100.0 ±3.0 %', '100.0')
-    >>> spread(54_338.0, 16_000.0, 190_000.0, numbers.figure)
-    '54,338 (16,000 to 190,000)'
-    >>> spread(124.6, 119.9, None, numbers.figure)
+    >>> spread(54_338.0, 16_000.0, 190_000.0, numbers.rate)
+    '50,000 (20,000 to 190,000)'
+    >>> spread(124.6, 119.9, None, numbers.rate)
     '124.6 (119.9 or more)'
     """
     if value <= 0 or (low is None and high is None):
-        return shown(value)
+        return shown(value, 4)
     if low is None or high is None:
         return numbers.ranged(value, low, high, shown)
     reach = max(high / value - 1, 1 - low / value)
     if reach > _WIDE:
         return numbers.ranged(value, low, high, shown)
-    return f"{shown(value)} ±{numbers.percent(reach)}"
+    return f"{numbers.in_digits(value, low, high, shown)[0]} {numbers.reaching(reach)}"
 
 
 def _between_runs(figures: StepFigures) -> tuple[float | None, float | None]:

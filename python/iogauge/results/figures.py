@@ -52,13 +52,13 @@ def metric_text(metric: str) -> str:
     return {IOPS: "IOPS", RATE: "rate"}.get(metric, metric.removesuffix("_ns"))
 
 
-def value_text(metric: str, value: float) -> str:
-    """Return a metric's value with its unit.
+def value_text(metric: str, value: float, digits: int | None = None) -> str:
+    """Return a metric's value with its unit, by default with four digits.
 
     >>> value_text("iops", 583558), value_text("rate_Bps", 2.5e9), value_text("p99_ns", 15000)
     ('583,558', '2,500 MB/s', '15.00 us')
     """
-    return written(value, unit_of(metric))
+    return written(value, unit_of(metric), digits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +103,18 @@ def metrics_of(figures: StepFigures, quantiles: Iterable[float] = QUANTILES) -> 
     for q in quantiles:
         if (figure := figures.quantile(q)) is not None:
             yield quantile_metric(q), figure
+
+
+def figure_of(figures: StepFigures, metric: str, q: float | None = None) -> Figure | None:
+    """Return the figure of a metric, or of the quantile ``q``. None: nothing completed, or no data moved (syncs).
+
+    Requests that move no data have no rate in bytes: one of 0 would miss every limit.
+    """
+    if q is not None:
+        return figures.quantile(q)
+    if metric == RATE and not figures.rate_Bps:
+        return None
+    return dict(metrics_of(figures, ())).get(metric)
 
 
 def _loop(result: SuiteResult, run: Run) -> str:

@@ -64,11 +64,11 @@ def load(
                 f"{first_plan.axis.name}, {first_plan.axis.unit} in {first_review.path}",
                 hint="make a report for each review",
             )
-    labels = _labels(reviews)
+    labels = labels_of(reviews)
     results: list[SuiteResult] = []
     for suite in first:
         for number, (review, plan) in enumerate((pair for pair in plans if pair[1].suite == suite), 1):
-            label = " + ".join(labels[review.path, path] for path in plan.targets)
+            label = labels[review.path, plan.targets]
             result = SuiteResult(review, plan, label=label, slug=f"{suite}-{number}", conclude=conclude)
             results.append(result)
             on_progress(len(results), len(plans))
@@ -92,8 +92,8 @@ def _name(target: TargetFacts, *, machine: bool = False) -> str:
     return f"{name} on {drive}" if drive else name
 
 
-def _labels(reviews: Sequence[Review]) -> dict[tuple[Path, str], str]:
-    """Return a unique label for each target of each review.
+def labels_of(reviews: Sequence[Review]) -> dict[tuple[Path, tuple[str, ...]], str]:
+    """Return a unique label for the targets of each plan of each review, by the review's directory and their paths.
 
     Models that share a name get their machines' names, further duplicates the review's directory, and the rest numbers.
     """
@@ -115,4 +115,9 @@ def _labels(reviews: Sequence[Review]) -> dict[tuple[Path, str], str]:
         uses[label] += 1
         if uses[label] > 1:
             labels[index] = f"{label} [{uses[label]}]"
-    return {(path, target.path): label for (path, target), label in zip(targets, labels, strict=True)}
+    own = {(path, target.path): label for (path, target), label in zip(targets, labels, strict=True)}
+    return {
+        (review.path, plan.targets): " + ".join(own[review.path, path] for path in plan.targets)
+        for review in reviews
+        for plan in review.manifest.plans
+    }

@@ -19,7 +19,7 @@ from iogauge.results.tabular import Tabular
 from iogauge.schema import TABLE_ROWS, Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import Ratio, ratio
 from iogauge.store import Review
-from iogauge.text import html, numbers
+from iogauge.text import html, numbers, too_short
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -208,7 +208,7 @@ class SuiteResult(Tabular, Collection[Position]):
     @property
     def may_miss(self) -> str:
         """A sentence about the stalls that the shortest step can miss; empty if no step is short."""
-        return numbers.may_miss(run.figures.duration_s for run in self.runs)
+        return too_short.may_miss(run.figures.duration_s for run in self.runs)
 
     @property
     def reported(self) -> bool:

@@ -38,19 +38,33 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The value in its best unit, marked ~ if the sample is too small and ? if the run is too short."""
-        return numbers.mark(self) + written(self.value, self.unit)
+        """The value in its best unit, in the digits that its interval supports.
+
+        It is marked ~ if the sample is too small and ? if the run is too short.
+        """
+        return numbers.mark(self) + numbers.in_digits(self.value, self.low, self.high, self._written)[0]
 
     def __str__(self) -> str:
-        """Return the value with its interval.
+        """Return the value with its unit and its interval; one without any is written alone.
 
         >>> str(Figure(15_000, 14_200, 16_100)), str(Figure(583558.2, unit="IOPS"))
-        ('15.00 us (14.20 us to 16.10 us)', '583,558 IOPS')
+        ('15.0 us (14.2 to 16.1 us)', '584,000 IOPS')
         """
-        text = f"{self.text} IOPS" if self.unit == "IOPS" else self.text
-        if self.low is None or self.high is None:
-            return text
-        return f"{text} ({written(self.low, self.unit)} to {written(self.high, self.unit)})"
+        if self.low is None and self.high is None:
+            return numbers.mark(self) + self.shown(self.value)
+        return numbers.estimated(self, self.with_unit)
+
+    def shown(self, value: float) -> str:
+        """Return the value or a bound with its unit, in the digits that the interval supports."""
+        return numbers.in_digits(value, self.low, self.high, self.with_unit)[0]
+
+    def _written(self, value: float, digits: int) -> str:
+        return written(value, self.unit, digits)
+
+    def with_unit(self, value: float, digits: int) -> str:
+        """Return a value of its unit with so many significant digits."""
+        text = written(value, self.unit, digits)
+        return f"{text} IOPS" if self.unit == "IOPS" else text
 
     def _repr_html_(self) -> str:
         return str(self)
@@ -65,14 +79,16 @@ def open_figure(
     )
 
 
-def written(value: float, unit: Unit) -> str:
-    """Return a value as people read it; requests a second are a bare number.
+def written(value: float, unit: Unit, digits: int | None = None) -> str:
+    """Return a value as people read it, by default with four digits; requests a second are a bare number.
 
-    >>> written(583558.2, "IOPS"), written(2.5e9, "B/s"), written(15000, "ns")
-    ('583,558', '2,500 MB/s', '15.00 us')
+    >>> written(583558.2, "IOPS"), written(2.5e9, "B/s"), written(15000, "ns"), written(15000, "ns", 2)
+    ('583,558', '2,500 MB/s', '15.00 us', '15 us')
     """
     if unit == "IOPS":
+        if digits is not None:
+            return numbers.rate(value, digits)
         return numbers.figure(value) if value < 1000 else f"{value:,.0f}"
     if unit == "W":
-        return numbers.power(value)
-    return numbers.duration(value) if unit == "ns" else numbers.bandwidth(value)
+        return numbers.power(value, digits)
+    return numbers.duration(value, digits) if unit == "ns" else numbers.bandwidth(value, digits)

@@ -10,11 +10,14 @@ higher one. That needs no sample of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from iogauge.stats.figure import Figure
+
+LOWER = (0.5, 0.9)
+"""Lower quantiles that may decide where the limit's own is not supported."""
 
 
 class Outcome(StrEnum):
@@ -38,26 +41,45 @@ class Ruling:
     by: Figure | None = None
     """The lower quantile that decides instead of the figure itself."""
 
+    @property
+    def why(self) -> str:
+        """What the interval does not say, as the end of a sentence: the reason, or what decides; mostly empty."""
+        if self.by is not None:
+            return f"even a lower quantile is above {self.by.shown(self.by.low or 0)}"
+        return self.reason
 
-def rule(figure: Figure, limit: float, *, upper: bool, lower: Sequence[Figure] = ()) -> Ruling:
+
+def lower_quantiles(q: float | None, quantile: Callable[[float], Figure | None]) -> list[Figure]:
+    """Return the quantiles that may decide instead of ``q``; none if ``q`` is None: the limit is on no quantile.
+
+    ``quantile`` returns that of a fraction, of the same latencies.
+    """
+    lower = [below for below in LOWER if q is not None and below < q]
+    return [figure for below in lower if (figure := quantile(below)) is not None]
+
+
+def rule(
+    figure: Figure, limit: float, *, upper: bool, lower: Sequence[Figure] = (), equal: bool = True
+) -> Ruling:
     """Return whether ``figure`` meets ``limit``, an upper or a lower one in the figure's unit.
 
-    ``lower`` are lower quantiles of the same latencies.
+    ``lower`` are lower quantiles of the same latencies, as ``lower_quantiles`` returns them. ``equal``: a value that
+    equals the limit meets it.
 
     >>> rule(Figure(8, 7, 9), 10, upper=True).outcome.value, rule(Figure(8, 7, 11), 10, upper=True).outcome.value
     ('met', 'not shown')
     >>> rule(Figure(8, 7, 9), 10, upper=False).outcome.value
     'missed'
     """
-    ruling = _alone(figure, limit, upper=upper)
+    ruling = _alone(figure, limit, upper=upper, equal=equal)
     if upper and ruling.outcome is Outcome.NOT_SHOWN:
         for quantile in lower:
-            if _alone(quantile, limit, upper=True).outcome is Outcome.MISSED:
+            if _alone(quantile, limit, upper=True, equal=equal).outcome is Outcome.MISSED:
                 return Ruling(Outcome.MISSED, by=quantile)
     return ruling
 
 
-def _alone(figure: Figure, limit: float, *, upper: bool) -> Ruling:
+def _alone(figure: Figure, limit: float, *, upper: bool, equal: bool) -> Ruling:
     """Return what a figure says by itself."""
     if not figure.supported:
         return Ruling(
@@ -70,17 +92,19 @@ def _alone(figure: Figure, limit: float, *, upper: bool) -> Ruling:
     good, bad = (figure.low, figure.high) if upper else (figure.high, figure.low)
     if good is None and bad is None:
         return Ruling(Outcome.NOT_SHOWN, "it has no interval")
-    if bad is not None and not _beyond(bad, limit, upper=upper):
+    if bad is not None and not _beyond(bad, limit, upper=upper, equal=equal):
         return Ruling(Outcome.MET)
-    if good is not None and _beyond(good, limit, upper=upper):
+    if good is not None and _beyond(good, limit, upper=upper, equal=equal):
         return Ruling(Outcome.MISSED)
     if good is None or bad is None:
         return Ruling(Outcome.NOT_SHOWN, "its interval is open")
     return Ruling(Outcome.NOT_SHOWN, "the limit lies within its interval", longer=_longer(figure, limit))
 
 
-def _beyond(value: float, limit: float, *, upper: bool) -> bool:
-    return value > limit if upper else value < limit
+def _beyond(value: float, limit: float, *, upper: bool, equal: bool) -> bool:
+    if value == limit:
+        return not equal
+    return (value > limit) is upper
 
 
 def _longer(figure: Figure, limit: float) -> float | None:

@@ -22,7 +22,7 @@ from typing import ClassVar
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Kind, SuitePlan
-from iogauge.stats.limits import Outcome, rule
+from iogauge.stats.limits import Outcome, lower_quantiles, rule
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
@@ -120,11 +120,11 @@ def held(steps: Sequence[Position]) -> str:
 
 def outcome_of(step: Position) -> Outcome:
     """Return whether a step keeps all of the rule's quantiles."""
-    median = step.figures.quantile(0.5)
+    quantiles = step.figures.quantile
     outcomes = {
-        rule(quantile, limit_ns, upper=True, lower=[median] if median else ()).outcome
+        rule(quantile, limit_ns, upper=True, lower=lower_quantiles(q, quantiles)).outcome
         for q, limit_ns in RULE
-        if (quantile := step.figures.quantile(q)) is not None
+        if (quantile := quantiles(q)) is not None
     }
     if Outcome.MISSED in outcomes:
         return Outcome.MISSED

@@ -33,7 +33,7 @@ from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.pooled import pooled
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 from iogauge.workload.numbers import SECOND
 
 JOB = "log"
@@ -102,7 +102,7 @@ class CommitLatency(Suite):
                 if all(median.long_enough for median in (plain, lasting, alone) if median):
                     findings.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
                 else:
-                    findings.append(f"what a durable write costs {numbers.UNDECIDED}")
+                    findings.append(f"what a durable write costs {too_short.UNDECIDED}")
         for series, steps in by_series.items():
             if len(steps) > 1:
                 findings.append(
@@ -115,15 +115,15 @@ def at_most(rates: Mapping[float, Figure]) -> str:
     """Return the highest rate of commits, and the fewest logs that nearly reach it; ``rates`` are by number of logs."""
     end = saturation(rates)
     if end is None:
-        return f"the highest rate of commits {numbers.UNDECIDED}"
+        return f"the highest rate of commits {too_short.UNDECIDED}"
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     enough = "is enough" if end.least_at == 1 else "are enough"
     fewest = f"; {_logs(end.least_at)} {enough} for {100 * SATURATED:g} % of that: {share}"
-    most = numbers.estimated(end.most, lambda value: f"{numbers.rate(value)} commits/s")
+    most = numbers.estimated(end.most, lambda value, digits: f"{numbers.rate(value, digits)} commits/s")
     return (
         f"{most} at most, by {_logs(end.most_at)}"
         + (fewest if end.least_at != end.most_at else "")
-        + numbers.left_out("the rate of", [_logs(logs) for logs in undecided(rates)])
+        + too_short.left_out("the rate of", [_logs(logs) for logs in undecided(rates)])
     )
 
 

@@ -20,7 +20,7 @@ from iogauge.stats.extremes import all_tied, decided, ties, undecided
 from iogauge.stats.figure import Figure
 from iogauge.stats.figures import ratio
 from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 
 JOB = "mix"
 THREADS, DEPTH = 4, 4
@@ -63,8 +63,8 @@ def extremes_of(rates: Mapping[float, Figure]) -> str:
     """Return a sentence about the mixes with the most and the fewest IOPS; ``rates`` are by share of reads, percent."""
     known = decided(rates)
     if len(known) < 2:
-        return f"which mix gives the most {numbers.UNDECIDED}"
-    left_out = numbers.left_out("the rate at", [f"{at:g} %" for at in undecided(rates)])
+        return f"which mix gives the most {too_short.UNDECIDED}"
+    left_out = too_short.left_out("the rate at", [f"{at:g} %" for at in undecided(rates)])
     most, least = (choose(known, key=lambda at: known[at].value) for choose in (max, min))
     if all_tied(known):
         return (
@@ -73,14 +73,18 @@ def extremes_of(rates: Mapping[float, Figure]) -> str:
         )
     share = ratio(known[least], known[most])
     return (
-        f"the rate is highest at {most:g} % reads, {numbers.rate(known[most].value)} IOPS{_ties(known, most)}, "
-        f"and lowest at {least:g} %, {numbers.rate(known[least].value)} IOPS{_ties(known, least)}: "
+        f"the rate is highest at {most:g} % reads, {_alone(known[most])} IOPS{_ties(known, most)}, "
+        f"and lowest at {least:g} %, {_alone(known[least])} IOPS{_ties(known, least)}: "
         f"{numbers.ranged(share.value, share.low, share.high, numbers.percent)} of the highest{left_out}"
     )
 
 
 def _rate(estimate: Figure) -> str:
-    return numbers.estimated(estimate, lambda value: f"{numbers.rate(value)} IOPS")
+    return numbers.estimated(estimate, lambda value, digits: f"{numbers.rate(value, digits)} IOPS")
+
+
+def _alone(estimate: Figure) -> str:
+    return numbers.in_digits(estimate.value, estimate.low, estimate.high, numbers.rate)[0]
 
 
 def _ties(rates: Mapping[float, Figure], extreme: float) -> str:

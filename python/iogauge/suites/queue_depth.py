@@ -25,7 +25,7 @@ from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.figure import Figure
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 from iogauge.workload.numbers import SECOND
 
 JOB = "load"
@@ -89,13 +89,13 @@ def at_most(rates: Mapping[float, Figure]) -> str:
     """Return a sweep's highest rate, and the smallest depth that nearly reaches it; empty for a single depth."""
     end = saturation(rates)
     if end is None:
-        return f"the highest rate {numbers.UNDECIDED}" if len(rates) > 1 and undecided(rates) else ""
+        return f"the highest rate {too_short.UNDECIDED}" if len(rates) > 1 and undecided(rates) else ""
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     return (
         f"{numbers.estimated(end.most, numbers.bandwidth)} at most; depth {end.least_at:g} is the smallest that "
         f"reaches {100 * SATURATED:g} % of that"
         + (f": {share}" if end.least_at != end.most_at else "")
-        + numbers.left_out("the rate at", [f"depth {depth:g}" for depth in undecided(rates)])
+        + too_short.left_out("the rate at", [f"depth {depth:g}" for depth in undecided(rates)])
     )
 
 

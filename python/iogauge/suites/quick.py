@@ -19,14 +19,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from iogauge.errors import UsageError
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import TABLE_ROWS, StepPlan, SuitePlan
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
-from iogauge.workload.numbers import SECOND
+from iogauge.text.option import option
+from iogauge.workload.numbers import SECOND, size_text
 
 JOB = "load"
+LARGEST_BYTES = 1 << 20
+"""A request of the rows in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +86,16 @@ class Quick(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Plan eight rows, or the four that read if nothing may be written."""
+        """Plan eight rows, or the four that read if nothing may be written.
+
+        Raises UsageError if the requested size is less than that of one request.
+        """
+        if request.size_bytes is not None and request.size_bytes < LARGEST_BYTES:
+            size = size_text(request.size_bytes)
+            raise UsageError(
+                f"{option('size', size)}: a row reads {numbers.block(LARGEST_BYTES)} at a time",
+                hint=f"use at least {option('size', size_text(LARGEST_BYTES))}",
+            )
         reason = request.reads_only
         notes = (f"The four rows that write are left out: {reason}",) if reason else ()
         empty = self.empty(request, notes=notes)
@@ -107,9 +120,9 @@ def _answers(done: Mapping[Row, Position]) -> Iterator[tuple[str, list[str]]]:
     for row, position in done.items():
         figures = position.figures
         if row.test == "SEQ1M Q8T1":
-            deep.append(f"{numbers.bandwidth(figures.rate_Bps)} {'written' if row.writes else 'read'}")
+            deep.append(f"{figures.rate_figure} {'written' if row.writes else 'read'}")
         if row.test == "RND4K Q1T1" and figures.mean is not None:
-            alone.append(f"{numbers.duration(figures.mean.value)} a {'write' if row.writes else 'read'}")
+            alone.append(f"{figures.mean} a {'write' if row.writes else 'read'}")
     yield "in order, eight at a time:", deep
     yield "4 KiB at random, one at a time:", alone
 

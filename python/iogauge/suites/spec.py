@@ -20,7 +20,7 @@ Source: Intel's evaluation guide for the P4800X, tables 4 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,7 +31,7 @@ from iogauge.schema import TABLE_ROWS, EngineKind, StepPlan, SuitePlan
 from iogauge.stats.extremes import decided, ties, undecided
 from iogauge.stats.figure import Figure
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 from iogauge.workload.diskspd.jobs import queueing_of
 from iogauge.workload.numbers import SECOND
 
@@ -191,14 +191,14 @@ class Spec(Suite):
         )
 
 
-def highest(what: str, rates: Mapping[float, Figure], text: Callable[[float], str]) -> str:
+def highest(what: str, rates: Mapping[float, Figure], text: numbers.Written) -> str:
     """Return the highest of the rows' rates, and every row that may have it; ``text`` writes a rate."""
     known = decided(rates)
     if not known:
-        return f"{what} {numbers.UNDECIDED}"
+        return f"{what} {too_short.UNDECIDED}"
     most = max(known, key=lambda row: known[row].value)
     rows = " and ".join(map(_label, ties(known, most)))
-    left_out = numbers.left_out("the rate of", list(map(_label, undecided(rates))))
+    left_out = too_short.left_out("the rate of", list(map(_label, undecided(rates))))
     return f"{what}: {numbers.estimated(known[most], text)}, by {rows}{left_out}"
 
 
@@ -219,8 +219,8 @@ def _alone(steps: list[Position]) -> Iterator[str]:
             yield f"{step.plan.label}: {mean} on average{tail}"
 
 
-def _iops(value: float) -> str:
-    return f"{numbers.rate(value)} IOPS"
+def _iops(value: float, digits: int) -> str:
+    return f"{numbers.rate(value, digits)} IOPS"
 
 
 def _step(load: StepTemplate, at: int, row: Row, *, whole_bytes: int) -> StepPlan:

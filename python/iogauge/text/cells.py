@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from iogauge.text.numbers import Estimated, capitalised, duration, figure
+from iogauge.text.numbers import Estimated, Written, capitalised, duration, figure, in_digits
 
 _TERM = re.compile(r"p\d|t:|\S+ ?<")
 """A term that keeps its small letter at the beginning of a sentence: a quantile, a setting, a condition."""
@@ -45,14 +45,32 @@ class Cell:
     unsupported: str = ""
 
 
-def cell(estimate: Estimated | None, *, ios: int = 0) -> Cell:
-    """Return a latency as a cell. ``ios`` tells why there is none: nothing completed, or it was not reported."""
+def cell(estimate: Estimated | None, *, ios: int = 0, shown: Written = duration) -> Cell:
+    """Return a figure as a cell, in the digits that its interval supports; ``shown`` writes a number of them.
+
+    ``ios`` tells why there is none: nothing completed, or it was not reported.
+    """
     if estimate is None:
         return Cell("–", unsupported="not reported" if ios else "nothing completed")
     missing = "" if estimate.supported else f"needs {estimate.needed:,}"
     if not estimate.long_enough:
         missing = "; ".join(filter(None, [missing, "run too short"]))
-    return Cell(latency(estimate.value), interval(estimate.low, estimate.high), missing)
+    value, low, high = in_digits(estimate.value, estimate.low, estimate.high, shown)
+    return Cell(micro(value), micro(_interval(low, high)), missing)
+
+
+def _interval(low: str, high: str) -> str:
+    """Return an interval of two bounds with their units; an empty one is open.
+
+    >>> _interval("83.90 us", "84.60 us"), _interval("980 us", "1.01 ms"), _interval("1.9 ms", ""), _interval("", "")
+    ('83.90–84.60 us', '980 us–1.01 ms', '≥ 1.9 ms', '')
+    """
+    if low and high:
+        unit = high.rpartition(" ")[2]
+        return f"{low.removesuffix(f' {unit}')}–{high}"
+    if low:
+        return f"≥ {low}"
+    return f"≤ {high}" if high else ""
 
 
 def latency(value_ns: float) -> str:
@@ -64,16 +82,11 @@ def latency(value_ns: float) -> str:
     return micro(duration(value_ns))
 
 
-def interval(low_ns: float | None, high_ns: float | None) -> str:
-    """Return a 95 % interval in one unit.
+def span(low_ns: float, high_ns: float) -> str:
+    """Return the span of several latencies in one unit.
 
-    >>> interval(83_900, 84_600), interval(1_900_000, None), interval(None, None)
-    ('83.90–84.60 µs', '≥ 1.900 ms', '')
+    >>> span(83_900, 84_600)
+    '83.90–84.60 µs'
     """
-    known = [value for value in (low_ns, high_ns) if value is not None]
-    if not known:
-        return ""
-    scale, unit = next((pair for pair in _UNITS if known[-1] >= pair[0]), _UNITS[-1])
-    if low_ns is None or high_ns is None:
-        return f"{'≥' if high_ns is None else '≤'} {figure(known[0] / scale)} {unit}"
+    scale, unit = next((pair for pair in _UNITS if high_ns >= pair[0]), _UNITS[-1])
     return f"{figure(low_ns / scale)}–{figure(high_ns / scale)} {unit}"

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 _SIZES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
@@ -37,14 +37,20 @@ def figure(value: float) -> str:
     return f"{value:,.{min(max(3 - magnitude, 0), 6)}f}"
 
 
-def duration(value_ns: float) -> str:
-    """Return a time in ns, us, ms or s.
+def duration(value_ns: float, digits: int | None = None) -> str:
+    """Return a time in ns, us, ms or s, with so many significant digits; by default four, below 1 us whole ns.
 
     >>> duration(812), duration(77_314), duration(2_500_000_000), duration(math.nan)
     ('812 ns', '77.31 us', '2.500 s', '-')
+    >>> duration(3_939_400, 3), duration(999_960, 3), duration(996_000, 2)
+    ('3.94 ms', '1.00 ms', '1.0 ms')
     """
     if not math.isfinite(value_ns):
         return "-"
+    if digits is not None:
+        rounded = abs(float(f"{value_ns:.{digits - 1}e}"))
+        unit_ns, name = next((unit for unit in _TIMES if rounded >= unit[0]), (1, "ns"))
+        return f"{with_digits(value_ns / unit_ns, digits)} {name}"
     for unit_ns, name in _TIMES:
         # The margin keeps 999,999 ns from being written as "1000 us".
         if abs(value_ns) >= unit_ns * 0.99995:
@@ -71,6 +77,14 @@ def marked(latency: Estimated | None) -> str:
     '-'
     """
     return "-" if latency is None else mark(latency) + duration(latency.value)
+
+
+class Written(Protocol):
+    """Writes a number, with its unit, in so many significant digits."""
+
+    def __call__(self, value: float, digits: int, /) -> str:
+        """Return the number as text."""
+        ...
 
 
 class Marked(Protocol):
@@ -134,44 +148,6 @@ def meanings(lines: Iterable[str]) -> list[str]:
 
 _MARKS = re.compile(r"([~?]+)\d")
 
-SHORT_S = 60
-"""Published procedures run a step for a minute. Steps at least this long get no remark."""
-
-
-def may_miss(seconds: Iterable[float]) -> str:
-    """Say how rare a stall the shortest run can miss; empty where no run is shorter than a minute.
-
-    An event that occurs at random, three times a run on average, is missing from one run in twenty (Hanley and
-    Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
-
-    >>> may_miss([60, 3])
-    'one in twenty steps of 3 s misses a stall that comes at random about every 1 s'
-    >>> may_miss([60, 59.97, 0]), may_miss([])
-    ('', '')
-    """
-    shortest_s = float(f"{min((span_s for span_s in seconds if span_s > 0), default=SHORT_S):.2g}")
-    if shortest_s >= SHORT_S:
-        return ""
-    return (
-        f"one in twenty steps of {shortest_s:g} s misses a stall that comes at random "
-        f"about every {shortest_s / 3:.2g} s"
-    )
-
-
-UNDECIDED = "cannot be determined: the runs are too short, as neighbouring seconds correlate"
-"""The end of a sentence about figures whose intervals are open because their runs are too short."""
-
-
-def left_out(figure_of: str, places: Sequence[str]) -> str:
-    """Return a clause that names the places whose figure is inconclusive; empty if there are none.
-
-    >>> left_out("the rate of", ["2 logs", "8 logs"])
-    '; the rate of 2 logs and 8 logs cannot be determined: the runs are too short, as neighbouring seconds correlate'
-    >>> left_out("the rate of", [])
-    ''
-    """
-    return f"; {figure_of} {listed(places)} {UNDECIDED}" if places else ""
-
 
 def listed(words: Sequence[str]) -> str:
     """Return at least one word as a list in a sentence.
@@ -199,12 +175,16 @@ def clock_time(seconds: float) -> str:
     return f"{total_s // 3600} h {total_s % 3600 // 60:02d} min"
 
 
-def rate(value: float) -> str:
-    """Return a number of requests a second: whole, or with three significant digits below 100. Only zero becomes 0.
+def rate(value: float, digits: int | None = None) -> str:
+    """Return a number of requests a second with so many significant digits.
 
-    >>> rate(585_798.4), rate(12.345), rate(0.25), rate(0)
-    ('585,798', '12.3', '0.25', '0')
+    By default it is whole, or has three significant digits below 100. Only zero becomes 0.
+
+    >>> rate(585_798.4), rate(12.345), rate(0.25), rate(0), rate(585_798.4, 2)
+    ('585,798', '12.3', '0.25', '0', '590,000')
     """
+    if digits is not None:
+        return with_digits(value, digits)
     return f"{value:,.0f}" if not value or value >= 100 else f"{value:.3g}"
 
 
@@ -218,31 +198,37 @@ def three_digits(value: float) -> float:
     return round(value / digit) * digit
 
 
-def bandwidth(value_Bps: float) -> str:
-    """Return a bandwidth in MB/s (10^6), the unit of every comparison in a report.
+def bandwidth(value_Bps: float, digits: int | None = None) -> str:
+    """Return a bandwidth in MB/s (10^6), the unit of every comparison in a report; by default with four digits.
 
-    >>> bandwidth(1_689_000_000)
-    '1,689 MB/s'
+    >>> bandwidth(1_689_000_000), bandwidth(1_689_000_000, 2)
+    ('1,689 MB/s', '1,700 MB/s')
     """
-    return f"{figure(value_Bps / 1e6)} MB/s"
+    return f"{_numeral(value_Bps / 1e6, digits)} MB/s"
 
 
-def power(value_W: float) -> str:
-    """Return a power in W, or in mW below a tenth of a watt.
+def power(value_W: float, digits: int | None = None) -> str:
+    """Return a power in W, or in mW below a tenth of a watt; by default with four digits.
 
-    >>> power(6.2), power(0.45), power(0.0025)
-    ('6.200 W', '0.4500 W', '2.500 mW')
+    >>> power(6.2), power(0.45), power(0.0025), power(6.2, 2)
+    ('6.200 W', '0.4500 W', '2.500 mW', '6.2 W')
     """
-    return f"{figure(value_W)} W" if value_W >= 0.1 or not value_W else f"{figure(1000 * value_W)} mW"
+    if value_W >= 0.1 or not value_W:
+        return f"{_numeral(value_W, digits)} W"
+    return f"{_numeral(1000 * value_W, digits)} mW"
 
 
-def megabytes(rate_Bps: float) -> str:
+def _numeral(value: float, digits: int | None) -> str:
+    return figure(value) if digits is None else with_digits(value, digits)
+
+
+def megabytes(rate_Bps: float, digits: int | None = None) -> str:
     """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data moved (syncs).
 
     >>> megabytes(1_689_000_000), megabytes(0)
     ('1,689', '-')
     """
-    return figure(rate_Bps / 1e6) if rate_Bps else "-"
+    return _numeral(rate_Bps / 1e6, digits) if rate_Bps else "-"
 
 
 def bandwidth_binary(value_Bps: float) -> str:
@@ -301,13 +287,27 @@ def block(value_bytes: int) -> str:
     return f"{value_bytes} B"
 
 
-def percent(share: float) -> str:
-    """Return a fraction as a percentage with one decimal. Only zero is written as 0.0 %.
+def percent(share: float, digits: int | None = None) -> str:
+    """Return a fraction as a percentage with so many significant digits, at most one decimal; by default with that.
 
-    >>> percent(0.423), percent(0.00001), percent(1)
-    ('42.3 %', '<0.1 %', '100.0 %')
+    Only zero is written as 0.0 %.
+
+    >>> percent(0.423), percent(0.00001), percent(1), percent(0.423, 2), percent(0.423, 4)
+    ('42.3 %', '<0.1 %', '100.0 %', '42 %', '42.3 %')
     """
+    if digits is not None and digits <= _magnitude(100 * share) + 1:
+        return f"{with_digits(100 * share, digits)} %"
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def reaching(share: float) -> str:
+    """Return how far an interval reaches, as a share of its figure.
+
+    >>> reaching(0.03), reaching(0.0001)
+    ('±3.0 %', '<0.1 %')
+    """
+    text = percent(share)
+    return text if text.startswith("<") else f"±{text}"
 
 
 def times(value: float, low: float | None, high: float | None) -> str:
@@ -323,9 +323,10 @@ def times(value: float, low: float | None, high: float | None) -> str:
     def shown(number: float) -> str:
         return f"{number:,.{digits}f}"
 
-    if low is None or high is None:
-        return f"{shown(value)}x ({_one_sided(low, high, shown)})"
-    return f"{shown(value)}x ({shown(low)} to {shown(high)})"
+    if low is not None and high is not None:
+        return f"{shown(value)}x ({shown(low)} to {shown(high)})"
+    lower, upper = ("" if bound is None else shown(bound) for bound in (low, high))
+    return f"{shown(value)}x ({_one_sided(lower, upper)})"
 
 
 def change(value: float, low: float | None, high: float | None, unit: str = "") -> str:
@@ -377,27 +378,6 @@ def with_digits(value: float, digits: int) -> str:
     return f"{round(value, places):,.{min(max(places, 0), 6)}f}"
 
 
-def duration_within(value_ns: float, low_ns: float | None = None, high_ns: float | None = None) -> str:
-    """Return a time with the digits that its interval supports; without interval three.
-
-    >>> duration_within(14_234, 14_100, 14_400), duration_within(14_234), duration_within(999_960)
-    ('14.23 us', '14.2 us', '1.00 ms')
-    """
-    return duration_with_digits(value_ns, supported_digits(value_ns, low_ns, high_ns))
-
-
-def duration_with_digits(value_ns: float, digits: int) -> str:
-    """Return a time with so many significant digits.
-
-    >>> duration_with_digits(3_939_400, 3), duration_with_digits(999_960, 3)
-    ('3.94 ms', '1.00 ms')
-    """
-    if not math.isfinite(value_ns):
-        return "-"
-    unit_ns, name = next((unit for unit in _TIMES if abs(value_ns) >= unit[0] * 0.9995), (1, "ns"))
-    return f"{with_digits(value_ns / unit_ns, digits)} {name}"
-
-
 def short(value: float) -> str:
     """Return a number with two significant digits, or all digits before the point if there are more.
 
@@ -418,27 +398,46 @@ def _magnitude(value: float) -> int:
     return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
 
-def _one_sided(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    if low is not None:
-        return f"{shown(low)} or more"
-    return "no interval" if high is None else f"{shown(high)} or less"
+def _one_sided(low: str, high: str) -> str:
+    """Return an interval with at most one bound; an empty bound is open."""
+    if low:
+        return f"{low} or more"
+    return f"{high} or less" if high else "no interval"
 
 
-def ranged(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    """Return a figure with its 95 % interval, or with a note that it has none. ``shown`` formats the numbers.
+def ranged(value: float, low: float | None, high: float | None, shown: Written) -> str:
+    """Return a figure with its 95 % interval, or with a note that it has none, in the digits that it supports.
 
     >>> ranged(0.83, 0.81, 0.85, percent), ranged(2.5e9, None, None, bandwidth)
     ('83.0 % (81.0 to 85.0 %)', '2,500 MB/s (no interval)')
-    >>> ranged(990_000, 980_000, 1_010_000, duration)
-    '990.0 us (980.0 us to 1.010 ms)'
+    >>> ranged(990_000, 980_000, 1_010_000, duration), ranged(7_999_000, 5_235_000, None, duration)
+    ('990 us (980 us to 1.010 ms)', '8.0 ms (5.2 ms or more)')
     """
-    if low is None or high is None:
-        return f"{shown(value)} ({_one_sided(low, high, shown)})"
-    unit = shown(high).rpartition(" ")[2]
-    return f"{shown(value)} ({shown(low).removesuffix(f' {unit}')} to {shown(high)})"
+    text, lower, upper = in_digits(value, low, high, shown)
+    if lower and upper:
+        unit = upper.rpartition(" ")[2]
+        return f"{text} ({lower.removesuffix(f' {unit}')} to {upper})"
+    return f"{text} ({_one_sided(lower, upper)})"
 
 
-def estimated(estimate: Estimated, shown: Callable[[float], str]) -> str:
+def in_digits(value: float, low: float | None, high: float | None, shown: Written) -> tuple[str, str, str]:
+    """Return a figure and the bounds of its interval, in the digits that the interval supports; empty: an open bound.
+
+    ``shown`` writes a number with so many significant digits. An interval that is open at one end supports two digits
+    of the distance to the other.
+
+    >>> in_digits(2e9, 1e8, 3.6e10, bandwidth)
+    ('2,000 MB/s', '100 MB/s', '36,000 MB/s')
+    """
+    ends = value if low is None else low, value if high is None else high
+    text, lower, upper = (
+        "" if number is None else shown(number, supported_digits(number, *ends))
+        for number in (value, low, high)
+    )
+    return text, lower, upper
+
+
+def estimated(estimate: Estimated, shown: Written) -> str:
     """Return an estimate with its mark, and its 95 % interval or a note that it has none."""
     return mark(estimate) + ranged(estimate.value, estimate.low, estimate.high, shown)
 

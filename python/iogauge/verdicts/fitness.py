@@ -18,20 +18,23 @@ from typing import Literal
 from iogauge import catalog
 from iogauge.catalog.profiles import Criterion, Profile
 from iogauge.catalog.references import modelled_figures
-from iogauge.results.figures import IOPS, MEAN, RATE, quantile_metric, unit_of
+from iogauge.machine.warnings import CHANGES, in_few_words
+from iogauge.results.figures import IOPS, MEAN, RATE, figure_of, quantile_metric, unit_of
 from iogauge.results.names import in_sentence, short_name
 from iogauge.results.position import Position
 from iogauge.results.published import drive_alone, published_rows, source_text
 from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Code, Notice
 from iogauge.stats.figure import Figure
-from iogauge.stats.figures import StepFigures
-from iogauge.stats.limits import Outcome, Ruling, rule
+from iogauge.stats.limits import Outcome, Ruling, lower_quantiles, rule
 from iogauge.workload.numbers import SECOND
 
 Answer = Literal["yes", "no", "not shown"]
 
-LOWER = (0.5, 0.9)
-"""Lower quantiles that may decide where the criterion's own is not supported."""
+SLOWED_BY = frozenset({Code.BUSY_TARGET, Code.GENERATOR_LIMITED, Code.STALLED})
+"""Warnings of what makes a drive look slower than it is: a limit that is missed meanwhile may be met without."""
+RARE = 0.99
+"""Means and rates are judged like this quantile: stalls of a smaller share of the requests change little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +75,10 @@ class JudgedCriterion:
     """The planned length of its step; 0 if it was not measured."""
     extent: Extent | None = None
     references: tuple[Reference, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+    """The warnings that change what its figure means, the gravest first."""
+    slowed_by: Notice | None = None
+    """Why it is not shown although the figure misses the limit."""
 
     @property
     def outcome(self) -> Outcome:
@@ -102,6 +109,10 @@ class Fitness:
     review: str
     """The review's directory."""
     criteria: tuple[JudgedCriterion, ...]
+    identity: str = ""
+    """What tells its drive from those of other reviews."""
+    warnings: tuple[Notice, ...] = ()
+    """The warnings that change what its figures mean, the gravest first."""
 
     @cached_property
     def answer(self) -> Answer:
@@ -139,18 +150,8 @@ def fitness_of(results: Iterable[SuiteResult], profile: Profile) -> tuple[Fitnes
         if len(result.plan.targets) == 1 and not result.plan.prepares:
             by_target.setdefault((str(result.path), result.plan.targets[0]), []).append(result)
     return tuple(
-        Fitness(
-            profile=profile,
-            target=in_sentence(mine[0].label) or path,
-            model=mine[0].target.model or path,
-            path=path,
-            review=review,
-            criteria=tuple(
-                _judged(criterion, mine, [other for other in by_target.values() if other is not mine])
-                for criterion in profile.criterion
-            ),
-        )
-        for (review, path), mine in by_target.items()
+        _fitness(profile, mine, [other for other in by_target.values() if other is not mine])
+        for mine in by_target.values()
     )
 
 
@@ -159,15 +160,13 @@ def best_measured(verdicts: Iterable[Fitness]) -> tuple[Fitness, ...]:
 
     So reviews of one drive that were made for different uses each answer for their own.
     """
-    most: dict[tuple[str, str, str], int] = {}
+    most: dict[tuple[str, str], int] = {}
     verdicts = tuple(verdicts)
     for fitness in verdicts:
-        key = fitness.profile.name, fitness.path, fitness.model
+        key = fitness.profile.name, fitness.identity
         most[key] = max(most.get(key, 1), fitness.measured)
     return tuple(
-        fitness
-        for fitness in verdicts
-        if fitness.measured == most[fitness.profile.name, fitness.path, fitness.model]
+        fitness for fitness in verdicts if fitness.measured == most[fitness.profile.name, fitness.identity]
     )
 
 
@@ -176,6 +175,31 @@ def metric_of(criterion: Criterion) -> str:
     if criterion.q is not None:
         return quantile_metric(criterion.q)
     return {"mean": MEAN, "iops": IOPS, "rate": RATE}[criterion.quantity]
+
+
+def _fitness(
+    profile: Profile, mine: Sequence[SuiteResult], others: Sequence[Sequence[SuiteResult]]
+) -> Fitness:
+    first, target = mine[0], mine[0].target
+    criteria = tuple(_judged(criterion, mine, others) for criterion in profile.criterion)
+    notices = [*first.manifest.warnings, *(notice for judged in criteria for notice in judged.warnings)]
+    return Fitness(
+        profile=profile,
+        target=in_sentence(first.label) or target.path,
+        model=target.model or target.path,
+        path=target.path,
+        review=str(first.path),
+        criteria=criteria,
+        identity=_identity(first),
+        warnings=_gravest_first(notices),
+    )
+
+
+def _identity(result: SuiteResult) -> str:
+    """Return what tells a target from those of other reviews: a path alone may be another drive on another host."""
+    target = result.target
+    where = "" if target.modelled else target.serial or result.manifest.machine.hostname
+    return " ".join(filter(None, (where, target.model, target.path)))
 
 
 def _judged(
@@ -191,7 +215,7 @@ def _judged(
             ruling=Ruling(Outcome.NOT_MEASURED),
             references=(*_reviewed(criterion, others), *_modelled(criterion, own)),
         )
-    figure, ruling = measured
+    figure, ruling, slowed_by = measured
     return JudgedCriterion(
         criterion=criterion,
         ruling=ruling,
@@ -203,6 +227,8 @@ def _judged(
             *_modelled(criterion, own),
             *_published(criterion, position),
         ),
+        warnings=_warnings(criterion, position),
+        slowed_by=slowed_by,
     )
 
 
@@ -220,23 +246,41 @@ def _series(criterion: Criterion, results: Iterable[SuiteResult]) -> list[Positi
     )
 
 
-def _ruled(criterion: Criterion, position: Position) -> tuple[Figure, Ruling] | None:
-    """Return the figure at a position and its ruling; None if nothing completed there."""
-    figures = position.figures
-    figure = _figure(criterion, figures)
+def _ruled(criterion: Criterion, position: Position) -> tuple[Figure, Ruling, Notice | None] | None:
+    """Return the figure at a position, its ruling, and why a miss shows nothing; None: there is no such figure."""
+    figure = _figure(criterion, position)
     if figure is None:
         return None
-    q = criterion.q or 0.0
-    lower = [quantile for below in LOWER if below < q and (quantile := figures.quantile(below))]
-    return figure, rule(figure, criterion.limit, upper=criterion.upper, lower=lower)
+    lower = lower_quantiles(criterion.q, position.figures.quantile)
+    ruling = rule(figure, criterion.limit, upper=criterion.upper, lower=lower)
+    slowed_by = next((notice for notice in _warnings(criterion, position) if notice.code in SLOWED_BY), None)
+    if ruling.outcome is not Outcome.MISSED or slowed_by is None:
+        return figure, ruling, None
+    return (
+        figure,
+        Ruling(Outcome.NOT_SHOWN, f"beyond the limit, but {in_few_words(slowed_by)}"),
+        slowed_by,
+    )
 
 
-def _figure(criterion: Criterion, figures: StepFigures) -> Figure | None:
-    if criterion.q is not None:
-        return figures.quantile(criterion.q)
-    if criterion.quantity == "mean":
-        return figures.mean
-    return figures.iops_figure if criterion.quantity == "iops" else figures.rate_figure
+def _figure(criterion: Criterion, position: Position) -> Figure | None:
+    return figure_of(position.figures, metric_of(criterion), criterion.q)
+
+
+def _warnings(criterion: Criterion, position: Position) -> tuple[Notice, ...]:
+    """Return the warnings that change what a figure means. Stalls do where they may be the whole tail beyond it."""
+    figures = position.figures
+    in_tail = figures.flagged >= (1 - (criterion.q or RARE)) * figures.ios
+    return _gravest_first(
+        notice for notice in position.warnings if in_tail or notice.code is not Code.STALLED
+    )
+
+
+def _gravest_first(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Return the notices that change an answer, each once."""
+    order = [*CHANGES]
+    changing = dict.fromkeys(notice for notice in notices if notice.code in CHANGES)
+    return tuple(sorted(changing, key=lambda notice: order.index(notice.code)))
 
 
 def _extent(criterion: Criterion, positions: Iterable[Position]) -> Extent | None:
@@ -256,7 +300,7 @@ def _reviewed(criterion: Criterion, others: Iterable[Sequence[SuiteResult]]) -> 
     """Yield the same figure of the other targets."""
     for results in others:
         for position in _series(criterion, results):
-            if position.at == criterion.at and (figure := _figure(criterion, position.figures)):
+            if position.at == criterion.at and (figure := _figure(criterion, position)):
                 drive = in_sentence(results[0].label)
                 yield Reference(drive=drive, figure=figure, source=str(results[0].path))
 

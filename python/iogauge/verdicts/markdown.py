@@ -8,6 +8,7 @@ from iogauge.results.conclusions import TextTable
 from iogauge.text import markdown
 from iogauge.verdicts import text
 from iogauge.verdicts.fitness import Fitness, JudgedCriterion
+from iogauge.verdicts.warnings import warning_texts
 
 
 def as_markdown(verdicts: Sequence[Fitness]) -> str:
@@ -25,7 +26,10 @@ def criteria_table(fitness: Fitness) -> TextTable:
 
 
 def details(fitness: Fitness) -> Iterator[str]:
-    """Yield the lines below the sentence: the table, what would decide an open verdict, and the caveat."""
+    """Yield the lines below the sentence: the warnings, the table, what would decide it, and the caveat."""
+    for warning in warning_texts(fitness):
+        yield f"Warning: {markdown.escaped(warning)}"
+        yield ""
     table = criteria_table(fitness)
     yield from markdown.table(table.head, table.rows, left=len(table.head))
     if remedy := text.remedy(fitness):
@@ -45,12 +49,12 @@ def _lines(fitness: Fitness) -> Iterator[str]:
 
 
 def _row(judged: JudgedCriterion) -> tuple[str, ...]:
-    figure = "not measured" if judged.figure is None else text.figure_text(judged.figure)
-    reach = text.extent_text(judged)
+    figure = text.figure_text(judged.figure)
+    shown = "; ".join(filter(None, (text.of_quantity(judged, figure), text.extent_text(judged))))
     return (
         judged.criterion.name,
         judged.outcome.value,
-        f"{judged.criterion.quantity} {figure}" + (f"; {reach}" if reach else ""),
+        shown if figure else "-",
         text.limit_text(judged),
         text.all_references(judged) or "-",
         judged.criterion.source,

@@ -8,11 +8,12 @@ from typing import Any
 
 from iogauge.results.figures import unit_of
 from iogauge.results.names import short_name
-from iogauge.stats.figure import Figure, written
+from iogauge.stats.figure import Figure
 from iogauge.stats.limits import Outcome
 from iogauge.text import grid, numbers
 from iogauge.text.option import call
 from iogauge.verdicts.fitness import Fitness, JudgedCriterion, metric_of
+from iogauge.verdicts.warnings import warnings_of_all
 
 SCALE = 44
 """Columns of a criterion's scale."""
@@ -36,11 +37,21 @@ def sentence(fitness: Fitness) -> str:
         first, *more = fitness.of(Outcome.MISSED)
         others = f"; {len(more)} more missed" if more else ""
         return f"{target} is not fit for {use}: {first.criterion.name}, {measured(first)}{others}"
-    first, *more = fitness.of(Outcome.NOT_SHOWN, Outcome.NOT_MEASURED)
-    others = f"; {len(more)} more undecided" if more else ""
-    return (
-        f"{target}: not shown whether it is fit for {use}: {first.criterion.name}, {measured(first)}{others}"
-    )
+    return f"{target}: not shown whether it is fit for {use}: {'; '.join(_open(fitness))}"
+
+
+def _open(fitness: Fitness) -> Iterator[str]:
+    """Yield what is undecided, as parts of a sentence: the first figure that shows nothing, then what is missing."""
+    undecided, missing = fitness.of(Outcome.NOT_SHOWN), len(fitness.of(Outcome.NOT_MEASURED))
+    if undecided:
+        yield f"{undecided[0].criterion.name}, {measured(undecided[0])}"
+    if len(undecided) > 1:
+        yield f"{len(undecided) - 1} more undecided"
+    if missing:
+        every = len(fitness.criteria)
+        yield (
+            "its criterion was not measured" if every == 1 else f"{missing} of {every} criteria not measured"
+        )
 
 
 def limit_text(judged: JudgedCriterion) -> str:
@@ -55,27 +66,24 @@ def measured(judged: JudgedCriterion) -> str:
     return f"{_asked(judged)}: {_shown(judged)}"
 
 
-def _asked(judged: JudgedCriterion) -> str:
+def of_quantity(judged: JudgedCriterion, text: str) -> str:
+    """Return a value or a limit behind its quantity; the unit of a rate says what it is."""
     quantity = judged.criterion.quantity
-    return limit_text(judged) if quantity in ("iops", "rate") else f"{quantity} {limit_text(judged)}"
+    return text if quantity in ("iops", "rate") else f"{quantity} {text}"
+
+
+def _asked(judged: JudgedCriterion) -> str:
+    return of_quantity(judged, limit_text(judged))
 
 
 def _shown(judged: JudgedCriterion) -> str:
-    if judged.figure is None:
-        return "not measured"
-    text = figure_text(judged.figure)
-    if judged.ruling.by is not None:
-        return (
-            f"{text}; even a lower quantile is above {_written(judged.ruling.by.low or 0, judged.ruling.by)}"
-        )
-    return f"{text}, {judged.ruling.reason}" if judged.ruling.reason else text
+    """Return the figure with its interval, and what that does not say; empty: nothing was measured."""
+    return "; ".join(filter(None, (figure_text(judged.figure), judged.ruling.why)))
 
 
-def figure_text(figure: Figure) -> str:
-    """Return a figure with its interval."""
-    if figure.low is None and figure.high is None:
-        return numbers.mark(figure) + _written(figure.value, figure)
-    return numbers.estimated(figure, lambda value: _written(value, figure))
+def figure_text(figure: Figure | None) -> str:
+    """Return a figure with its interval; empty without one."""
+    return "" if figure is None else str(figure)
 
 
 def extent_text(judged: JudgedCriterion) -> str:
@@ -87,7 +95,7 @@ def extent_text(judged: JudgedCriterion) -> str:
         return ""
     holds = f"holds to {numbers.placed(extent.holds, extent.unit)}"
     if extent.ends is None:
-        return f"{holds}, the most that was measured"
+        return f"{holds}, the most measured"
     state = "missed" if extent.missed else "not shown"
     return f"{holds}, {state} at {numbers.placed(extent.ends, extent.unit)}"
 
@@ -100,6 +108,10 @@ def remedy(fitness: Fitness) -> str:
     if fitness.of(Outcome.NOT_MEASURED):
         return f"measure what is missing: {call('review', fitness.path, use=use)}"
     undecided = fitness.of(Outcome.NOT_SHOWN)
+    if slowed_by := next((judged.slowed_by for judged in undecided if judged.slowed_by), None):
+        return (
+            f"{slowed_by.hint.partition(';')[0]}; then measure again: {call('review', fitness.path, use=use)}"
+        )
     lengths_s = [
         judged.runtime_s * judged.ruling.longer * SPARE for judged in undecided if judged.ruling.longer
     ]
@@ -111,19 +123,30 @@ def remedy(fitness: Fitness) -> str:
     return f"run each step for about {numbers.clock_time(longest_s)}: {again}"
 
 
-def scale(judged: JudgedCriterion) -> str:
-    """Return figure, interval, limit and references on one logarithmic scale, with its ends; empty without a figure.
+def ends(same: Iterable[JudgedCriterion]) -> tuple[float, float]:
+    """Return the ends of the scale for one criterion of several targets: their limit is in one place."""
+    values = [value for judged in same for value in (judged.criterion.limit, *_places(judged))]
+    return min(values) / 1.2, max(values) * 1.2
+
+
+def _places(judged: JudgedCriterion) -> Iterator[float]:
+    """Yield what has a place on a criterion's scale beside its limit."""
+    figure = judged.figure
+    if figure is not None:
+        values = figure.value, figure.low, figure.high, *(other.figure.value for other in judged.references)
+        yield from (value for value in values if value is not None and value > 0)
+
+
+def scale(judged: JudgedCriterion, low: float, high: float) -> str:
+    """Return figure, interval, limit and references on a logarithmic scale with these ends; empty without a figure.
 
     ``*`` is the figure, ``=`` its interval, ``o`` a reference, ``|`` the limit.
     """
     figure = judged.figure
     if figure is None:
         return ""
-    limit = judged.criterion.limit
     bounds = [bound for bound in (figure.low, figure.high) if bound is not None and bound > 0]
     others = [reference.figure.value for reference in judged.references if reference.figure.value > 0]
-    values = [limit, *([figure.value] if figure.value > 0 else []), *bounds, *others]
-    low, high = min(values) / 1.2, max(values) * 1.2
     places = ["."] * SCALE
 
     def place(value: float) -> int:
@@ -134,7 +157,7 @@ def scale(judged: JudgedCriterion) -> str:
             places[column] = "="
     for value in others:
         places[place(value)] = "o"
-    places[place(limit)] = "|"
+    places[place(judged.criterion.limit)] = "|"
     if figure.value > 0:
         places[place(figure.value)] = "*"
     return f"{''.join(places)}  {_short(low, figure.unit)} to {_short(high, figure.unit)}"
@@ -145,14 +168,16 @@ def lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
     profile = verdicts[0].profile
     for fitness in verdicts:
         yield from grid.labelled("", sentence(fitness), indent="", width=0)
+    yield from _warning_lines(verdicts)
     if full := [model for model in dict.fromkeys(fitness.model for fitness in verdicts) if " " in model]:
         yield from grid.labelled("tested:", ", ".join(full), indent="", width=8)
     for number, criterion in enumerate(profile.criterion):
         yield ""
         same = [(fitness.target, fitness.criteria[number]) for fitness in verdicts]
         yield from grid.labelled("", f"{criterion.name}: {_asked(same[0][1])}", indent="", width=0)
+        low, high = ends(judged for _, judged in same)
         for target, judged in same:
-            yield from _rows(judged, target if len(same) > 1 else "")
+            yield from _rows(judged, target if len(same) > 1 else "", low, high)
         for kind in ("modelled", "published"):
             if references := references_text(same[0][1], kind):
                 yield from grid.labelled(kind, references, width=14)
@@ -178,11 +203,12 @@ def brief_lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
         return
     for fitness in verdicts:
         yield from grid.labelled("", sentence(fitness), indent="", width=0)
+    yield from _warning_lines(verdicts)
     if len(verdicts) == 1:
         yield ""
         worst_first = (Outcome.MISSED, Outcome.NOT_MEASURED, Outcome.NOT_SHOWN, Outcome.MET)
         for judged in (judged for outcome in worst_first for judged in verdicts[0].of(outcome)):
-            text = f"{judged.criterion.name}, {_asked(judged)}: {_shown(judged)}"
+            text = ": ".join(filter(None, (f"{judged.criterion.name}, {_asked(judged)}", _shown(judged))))
             yield from grid.labelled(judged.outcome.value, text, indent="", width=14)
     for more in dict.fromkeys(filter(None, map(remedy, verdicts))):
         yield from grid.labelled("to decide:", more, indent="", width=14)
@@ -190,13 +216,17 @@ def brief_lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
         yield from grid.labelled("note:", caveat, indent="", width=14)
 
 
-def _rows(judged: JudgedCriterion, target: str) -> Iterator[str]:
-    """Yield what one target's figure says of a criterion, and the scale."""
-    parts = [f"{target}: " if target else "", _shown(judged)]
-    if extent := extent_text(judged):
-        parts.append(f"; {extent}")
-    yield from grid.labelled(judged.outcome.value, "".join(parts), width=14)
-    if drawn := scale(judged):
+def _warning_lines(verdicts: Sequence[Fitness]) -> Iterator[str]:
+    for warning in warnings_of_all(verdicts):
+        yield from grid.labelled("warning:", warning, indent="", width=9)
+
+
+def _rows(judged: JudgedCriterion, target: str, low: float, high: float) -> Iterator[str]:
+    """Yield what one target's figure says of a criterion, and the scale with these ends."""
+    what = ": ".join(filter(None, (target, _shown(judged))))
+    text = "; ".join(filter(None, (what, extent_text(judged))))
+    yield from grid.labelled(judged.outcome.value, text, width=14)
+    if drawn := scale(judged, low, high):
         yield from grid.labelled("", drawn, width=14)
 
 
@@ -235,7 +265,7 @@ def _answers(verdicts: Sequence[Fitness]) -> Iterator[str]:
     width = max(map(len, names)) + 2
     if len(targets) == 1:
         what = verdicts[0].target
-    elif len({(fitness.path, fitness.model) for fitness in verdicts}) == 1:
+    elif len({fitness.identity for fitness in verdicts}) == 1:
         what = f"{short_name(verdicts[0].model)} in {len(targets)} reviews"
     else:
         what = numbers.counted(len(targets), "target")
@@ -275,6 +305,7 @@ def _data(fitness: Fitness) -> dict[str, Any]:
         "sentence": sentence(fitness),
         "to_decide": remedy(fitness) or None,
         "caveat": fitness.profile.caveat or None,
+        "warnings": [notice.model_dump(mode="json") for notice in fitness.warnings],
         "criteria": [_criterion_data(judged) for judged in fitness.criteria],
     }
 
@@ -285,6 +316,7 @@ def _criterion_data(judged: JudgedCriterion) -> dict[str, Any]:
         "name": criterion.name,
         "outcome": judged.outcome.value,
         "reason": judged.ruling.reason or None,
+        "warnings": [notice.code.value for notice in judged.warnings],
         "suite": criterion.suite,
         "series": criterion.series,
         "at": criterion.at,
@@ -319,22 +351,18 @@ def _figure_data(figure: Figure) -> dict[str, Any]:
     }
 
 
-def _written(value: float, figure: Figure) -> str:
-    text = written(value, figure.unit)
-    return f"{text} IOPS" if figure.unit == "IOPS" else text
-
-
 def _short(value: float, unit: str) -> str:
     """Return a limit, or the end of a scale, with few digits.
 
-    >>> _short(1e6, "ns"), _short(12_345, "ns"), _short(500, "IOPS"), _short(1e9, "B/s")
+    >>> _short(999_960, "ns"), _short(12_345, "ns"), _short(500, "IOPS"), _short(1e9, "B/s")
     ('1 ms', '12.3 us', '500 IOPS', '1,000 MB/s')
     """
+    value = float(f"{value:.3g}")
     if unit == "IOPS":
-        return f"{float(f'{value:.3g}'):,.10g} IOPS"
+        return f"{value:,.10g} IOPS"
     if unit == "B/s":
-        return f"{float(f'{value / 1e6:.3g}'):,.10g} MB/s"
+        return f"{value / 1e6:,.10g} MB/s"
     for size, name in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
         if value >= size:
-            return f"{float(f'{value / size:.3g}'):g} {name}"
-    return f"{value:.3g} ns"
+            return f"{value / size:g} {name}"
+    return f"{value:g} ns"

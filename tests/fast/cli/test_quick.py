@@ -10,7 +10,7 @@ import pytest
 import iogauge
 from iogauge import workload
 from iogauge.cli import main
-from iogauge.cli.brief.quick import quick_text
+from iogauge.cli.brief.quick import quick_lines
 from iogauge.schema import Code, Notice
 from iogauge.stats.figure import Figure, Unit
 from iogauge.stats.figures import StepFigures
@@ -59,7 +59,7 @@ def test_one_table_in_a_screen_with_the_answer_first(
     lines = out.splitlines()
     assert lines[0].startswith("in order, eight at a time: 2,")
     assert len(lines) <= 24
-    assert max(len(line) for line in lines if not line.startswith("next: ")) <= 80
+    assert max(len(line) for line in lines if "iogauge " not in line) <= 80
     table = [line for line in lines if line.startswith(("SEQ", "RND"))]
     assert [next(name for name, *_ in PUBLISHED if line.startswith(name)) for line in table] == [
         name for name, *_ in PUBLISHED
@@ -79,9 +79,9 @@ def test_wide_intervals_and_many_warnings_fit_on_a_screen(
     monkeypatch.setattr(StepFigures, "rate_figure", property(lambda step: wide(step.rate_Bps, "B/s")))
     (result,) = iogauge.open_review(saved)
     notices = tuple(Notice(code=code, message="many words " * 9, hint="mend it " * 9) for code in Code)
-    lines = quick_text(result, notices, columns=columns).splitlines()
+    lines = quick_lines(result, notices, command="review", columns=columns, most=28)
     assert max(map(len, lines)) <= columns
-    assert len(lines) < 30
+    assert len(lines) <= 28
     head = next(line for line in lines if "MB/s  " in line).split()
     assert ("95" in head) == (columns == 80), "the interval is the first column to go"
     assert {"MB/s", "IOPS", "p99"} <= {*head}
@@ -128,6 +128,14 @@ def test_a_file_of_others_is_only_read(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_cannot_even_be_read_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quick", str(tmp_path), f"--output={tmp_path / 'r'}"]) == 1
     assert "it is a directory" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_size_below_one_request_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--size=1", f"--output={tmp_path / 'r'}"]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == "error: --size 1: a row reads 1 MiB at a time"
+    assert hint == "hint: use at least --size 1m"
     assert not (tmp_path / "r").exists()
 
 

@@ -15,10 +15,11 @@ from iogauge.cli import main
 from iogauge.library.reading.report import read_report
 from iogauge.report.page import render
 from iogauge.report.page.first_screen import ranked, subject
-from iogauge.report.page.key_figures import key_figures
+from iogauge.report.page.key_figures import KeyFigure, _key_figure, key_figures
 from iogauge.report.page.verdict import REMARK, shown_effect
 from iogauge.report.sections import Report
 from iogauge.results.names import short_name
+from iogauge.stats.figure import Figure
 from iogauge.stats.figures import Ratio
 from iogauge.text.cells import micro
 from iogauge.verdicts.text import sentence
@@ -47,9 +48,20 @@ def test_key_figures_are_the_ends_of_the_axis_with_their_intervals(folder: Path)
     assert mean.low is not None
     assert mean.high is not None
     least = figures[f"Mean at {first.achieved_Bps / 1e6:.1f} MB/s of writes"]
-    assert least.value == f"{mean.value / 1000:.2f} µs"
-    assert least.interval.startswith(f"{mean.low / 1000:.4g}"[:5])
-    assert figures["Most writes"].value == f"{last.achieved_Bps / 1e6:.1f} MB/s"
+    # Two digits of the interval's width.
+    decimals = 1 - math.floor(math.log10((mean.high - mean.low) / 1000))
+    value, low, high = (f"{bound / 1000:.{decimals}f}" for bound in (mean.value, mean.low, mean.high))
+    assert (least.value, least.interval, least.unsupported) == (f"{value} µs", f"{low}–{high} µs", "")
+    assert float(figures["Most writes"].value.removesuffix(" MB/s")) == pytest.approx(
+        last.achieved_Bps / 1e6, rel=5e-3
+    )
+
+
+def test_a_key_figure_that_its_sample_does_not_support_says_so() -> None:
+    rare = Figure(7_999_000, 5_235_000, None, supported=False, needed=1000, long_enough=False)
+    assert _key_figure("p99", rare) == KeyFigure("p99", "~?8.0 ms", "≥ 5.2 ms", "needs 1,000; run too short")
+    rate = Figure(1.89e9, 1e8, 3.6e10, unit="B/s")
+    assert _key_figure("Most", rate) == KeyFigure("Most", "2,000 MB/s", "100–36,000 MB/s")
 
 
 def test_of_a_comparison_they_are_ratios_and_each_drive_has_as_many(folder: Path) -> None:

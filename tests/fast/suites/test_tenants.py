@@ -138,8 +138,8 @@ def test_others_do_not_fit_if_the_tenant_falls_behind() -> None:
         (
             {4: tail(700, 800, 900), 5: tail(900, 950, 1100), 6: tail(1100, 1200, 1300)},
             "4 image clones fit, 6 do not; these runs cannot tell whether 5 do: 99.9 % of the tenant's requests "
-            "complete within 800.0 us (700.0 to 900.0 us) beside 4, 950.0 us (900.0 us to 1.100 ms) beside 5 and "
-            "1.200 ms (1.100 to 1.300 ms) beside 6; the limit is 1.000 ms",
+            "complete within 800 us (700 to 900 us) beside 4, 950 us (900 us to 1.10 ms) beside 5 and "
+            "1.20 ms (1.10 to 1.30 ms) beside 6; the limit is 1.000 ms",
         ),
         (
             {4: tail(700, 800, 900), 8: tail(900, 950, None)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from iogauge.stats.extremes import all_tied, saturation, ties, undecided
 from iogauge.stats.figure import Figure, open_figure
 from iogauge.suites import commit_latency, mixed, queue_depth, spec
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 
 
 def known(value: float, by: float = 0.01) -> Figure:
@@ -41,21 +41,21 @@ def test_undecided_positions_are_named_and_left_out() -> None:
     end = saturation(rates)
     assert end is not None
     assert (end.most_at, end.least_at) == (4, 2)
-    clause = f"; the rate {{}} 1{{}} and {{}}8{{}} {numbers.UNDECIDED}"
+    clause = f"; the rate {{}} 1{{}} and {{}}8{{}} {too_short.UNDECIDED}"
     assert commit_latency.at_most(rates).endswith(clause.format("of", " log", "", " logs"))
     assert queue_depth.at_most(rates).endswith(clause.format("at depth", "", "depth ", ""))
     assert mixed.extremes_of({**rates, 20: known(400)}).endswith(clause.format("at", " %", "", " %"))
     sentence = spec.highest("most data", rates, numbers.bandwidth)
     assert sentence.startswith("most data: 0.001000 MB/s (0.000990 to 0.001010 MB/s), by 4 KiB random writes")
-    assert sentence.endswith(f"8 x 4 and {spec.ROWS[7].label} {numbers.UNDECIDED}")
+    assert sentence.endswith(f"8 x 4 and {spec.ROWS[7].label} {too_short.UNDECIDED}")
 
 
 def test_no_winner_is_named_if_nothing_is_decided() -> None:
     rates = {1: unknown(500), 2: known(990), 8: unknown(1000)}
-    assert commit_latency.at_most(rates) == f"the highest rate of commits {numbers.UNDECIDED}"
-    assert queue_depth.at_most(rates) == f"the highest rate {numbers.UNDECIDED}"
-    assert mixed.extremes_of(rates) == f"which mix gives the most {numbers.UNDECIDED}"
-    assert spec.highest("most data", {1: unknown(5)}, numbers.bandwidth) == f"most data {numbers.UNDECIDED}"
+    assert commit_latency.at_most(rates) == f"the highest rate of commits {too_short.UNDECIDED}"
+    assert queue_depth.at_most(rates) == f"the highest rate {too_short.UNDECIDED}"
+    assert mixed.extremes_of(rates) == f"which mix gives the most {too_short.UNDECIDED}"
+    assert spec.highest("most data", {1: unknown(5)}, numbers.bandwidth) == f"most data {too_short.UNDECIDED}"
 
 
 def test_a_rate_without_an_interval_is_compared_by_its_value() -> None:
@@ -86,4 +86,4 @@ def test_a_rate_that_is_equal_for_all_mixes_has_no_extremes() -> None:
 
 def test_a_latency_is_shown_with_its_interval_and_its_mark() -> None:
     assert commit_latency._time(known(12_300)) == "12.30 us (12.18 to 12.42 us)"
-    assert commit_latency._time(unknown(12_300)) == "?12.30 us (no interval)"
+    assert commit_latency._time(unknown(12_300)) == "?12.3 us (no interval)"

@@ -4,6 +4,9 @@
 //! A request that continues where the last one ended is streamed, since the disk reads ahead and gathers writes in its
 //! memory. Every other request seeks, waits for its sector, and passes under the head. Outer tracks are faster.
 //!
+//! A sync ends what is gathered: the write after it finds that its sector has just passed, and waits for a whole turn. So
+//! does a durable write, unless it came before the head was there.
+//!
 //! It models no write-back cache (as if switched off), remapped sectors or spin-up.
 
 use iogauge_core::{Kind, Nanos};
@@ -86,6 +89,8 @@ pub struct Disk {
     /// The head's position: the byte after the last one that passed, and when it passed.
     head: u64,
     since: f64,
+    /// Whether nothing is gathered, since a sync or a durable write was the last to change the platters.
+    flushed: bool,
     active: Active,
 }
 
@@ -100,6 +105,7 @@ impl Disk {
             current: None,
             head: 0,
             since: 0.0,
+            flushed: false,
             active: Active::default(),
         }
     }
@@ -128,16 +134,28 @@ impl Disk {
         offset as f64 / outer_track * bend
     }
 
+    /// Whether a request that came at `came` continues the last one without waiting for a turn.
+    fn streams(&self, access: &Access, came: f64) -> bool {
+        let gathered = !(access.durable || self.flushed);
+        access.offset_bytes == self.head
+            && (access.kind == Kind::Read || gathered || came <= self.since)
+    }
+
     /// Returns when the first byte of a request comes under the head, if the arm starts at `now`.
-    fn reached(&self, now: f64, access: &Access) -> f64 {
-        if access.offset_bytes == self.head {
+    fn reached(&self, now: f64, access: &Access, came: f64) -> f64 {
+        if self.streams(access, came) {
             // The data was read ahead or is gathered while the platters turn.
             let ahead = self.spec.cache_bytes as f64 * 1e9 / self.rate_Bps(self.head);
             return self.since.max(now - ahead);
         }
         let distance = access.offset_bytes.abs_diff(self.head) as f64 / self.capacity_bytes;
         let more = self.spec.seek_longest_ns - self.spec.seek_shortest_ns;
-        let arrival = now + self.spec.seek_shortest_ns + more * libm::sqrt(distance);
+        let seek = if distance == 0.0 {
+            0.0
+        } else {
+            self.spec.seek_shortest_ns + more * libm::sqrt(distance)
+        };
+        let arrival = now + seek;
         let turns = self.angle(access.offset_bytes) - arrival / self.turn_ns();
         arrival + (turns - libm::floor(turns)) * self.turn_ns()
     }
@@ -148,12 +166,15 @@ impl Disk {
         if !self.spec.reorders || now - oldest > self.spec.longest_wait_ns {
             return Some(0);
         }
-        let at = |place: usize| match &self.waiting[place].0 {
-            Access {
-                kind: Kind::Trim | Kind::Sync | Kind::DataSync,
-                ..
-            } => now,
-            access => self.reached(now + self.spec.command_ns, access),
+        let at = |place: usize| match &self.waiting[place] {
+            (
+                Access {
+                    kind: Kind::Trim | Kind::Sync | Kind::DataSync,
+                    ..
+                },
+                _,
+            ) => now,
+            (access, came) => self.reached(now + self.spec.command_ns, access, *came),
         };
         (0..self.waiting.len()).min_by(|&a, &b| at(a).total_cmp(&at(b)))
     }
@@ -163,12 +184,16 @@ impl Disk {
         let Some(next) = self.next(now) else {
             return;
         };
-        let (access, _) = self.waiting.remove(next);
+        let (access, came) = self.waiting.remove(next);
         let command = now + self.spec.command_ns;
         let ends = match access.kind {
-            Kind::Trim | Kind::Sync | Kind::DataSync => command,
+            Kind::Trim => command,
+            Kind::Sync | Kind::DataSync => {
+                self.flushed = true;
+                command
+            }
             Kind::Read | Kind::Write => {
-                let begins = self.reached(command, &access);
+                let begins = self.reached(command, &access, came);
                 let time =
                     f64::from(access.length_bytes) * 1e9 / self.rate_Bps(access.offset_bytes);
                 self.head = access.offset_bytes + u64::from(access.length_bytes);
@@ -177,6 +202,7 @@ impl Disk {
                     self.active.read_ns += time;
                 } else {
                     self.active.write_ns += time;
+                    self.flushed = access.durable;
                 }
                 let way = if access.kind == Kind::Read {
                     Way::Out
@@ -258,19 +284,23 @@ mod tests {
         Disk::new(spec, CAPACITY, Link::new(&link))
     }
 
-    /// Requests a second with `depth` in flight, at offsets that `next` gives.
+    /// Requests a second with `depth` in flight, reads at offsets that `next` gives.
     fn rate(disk: &mut Disk, depth: u64, mut next: impl FnMut() -> u64) -> f64 {
+        request_rate(disk, depth, || Access {
+            ticket: 0,
+            kind: Kind::Read,
+            offset_bytes: next(),
+            length_bytes: 4096,
+            durable: false,
+        })
+    }
+
+    /// Requests a second with `depth` in flight.
+    fn request_rate(disk: &mut Disk, depth: u64, mut next: impl FnMut() -> Access) -> f64 {
         let requests = 2000;
         let (mut now, mut done, mut returned) = (0, 0, Vec::new());
         let mut submit = |disk: &mut Disk, now| {
-            let access = Access {
-                ticket: 0,
-                kind: Kind::Read,
-                offset_bytes: next(),
-                length_bytes: 4096,
-                durable: false,
-            };
-            assert_eq!(disk.submit(now, access), None);
+            assert_eq!(disk.submit(now, next()), None);
         };
         (0..depth).for_each(|_| submit(disk, 0));
         while done < requests {
@@ -351,5 +381,49 @@ mod tests {
         };
         let measured = rate(&mut disk(true), 4, next) * 4096.0;
         assert!(measured <= 200e6 && measured > 0.5 * 200e6, "{measured}");
+    }
+
+    /// Writes of `length_bytes` in order; every second request is a sync if `synced`.
+    fn written(length_bytes: u32, durable: bool, synced: bool) -> impl FnMut() -> Access {
+        let (mut offset_bytes, mut sync) = (0, true);
+        move || {
+            let access = Access {
+                ticket: 0,
+                kind: Kind::Write,
+                offset_bytes,
+                length_bytes,
+                durable,
+            };
+            sync = synced && !sync;
+            if sync {
+                return Access {
+                    kind: Kind::DataSync,
+                    offset_bytes: 0,
+                    length_bytes: 0,
+                    ..access
+                };
+            }
+            offset_bytes += u64::from(length_bytes);
+            access
+        }
+    }
+
+    #[test]
+    fn a_log_that_waits_for_each_write_takes_a_turn_for_each() {
+        let commits = request_rate(&mut disk(true), 1, written(4096, false, true)) / 2.0;
+        let durable = request_rate(&mut disk(true), 1, written(4096, true, false));
+        for rate in [commits, durable] {
+            assert!((rate / (7200.0 / 60.0) - 1.0).abs() < 0.02, "{rate}");
+        }
+    }
+
+    #[test]
+    fn writes_that_come_in_time_are_streamed() {
+        const LENGTH: u32 = 64 << 10;
+        for (durable, depth) in [(false, 1), (true, 4)] {
+            let writes = written(LENGTH, durable, false);
+            let rate = request_rate(&mut disk(true), depth, writes) * f64::from(LENGTH);
+            assert!(rate > 0.9 * SPEC.outer_Bps, "{rate}");
+        }
     }
 }

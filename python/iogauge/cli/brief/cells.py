@@ -28,7 +28,7 @@ def interval_cell(rate: Figure) -> str:
         return ""
     reach = max(high / value - 1, 1 - low / value)
     if reach <= _WIDE:
-        return f"±{numbers.percent(reach)}"
+        return numbers.reaching(reach)
     return " to ".join(numbers.within(bound, low, high) for bound in (low, high))
 
 
@@ -55,7 +55,7 @@ def latency_cells(latencies: Sequence[Figure | None]) -> list[str]:
     ):
         digits[turned[0]] = digits[turned[1]] = min(digits[place] for place in turned)
     return [
-        "-" if it is None else numbers.mark(it) + numbers.duration_with_digits(it.value, kept)
+        "-" if it is None else numbers.mark(it) + numbers.duration(it.value, kept)
         for it, kept in zip(latencies, digits, strict=True)
     ]
 

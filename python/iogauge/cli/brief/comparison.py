@@ -1,65 +1,82 @@
-"""A comparison on one screen: the greatest difference in a sentence, then a row for each finding, the surest first.
+"""A comparison on one screen: the greatest difference in a sentence, then a row for each main figure of each step.
 
-``comparison.text`` has every finding in full, and a table for each suite.
+Where they are too many, the surest and greatest differences keep their rows. ``comparison.text`` has every finding in
+full, and a table for each suite.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from string import ascii_uppercase
 
-from iogauge.cli.brief.screen import EVERYTHING, bullets, rows_that_fit, wrapped
+from iogauge.cli.brief.screen import EVERYTHING, bullets, wrapped
 from iogauge.comparison.basis import basis
-from iogauge.comparison.findings import Statement, statements
+from iogauge.comparison.findings import main_metrics, statements
 from iogauge.comparison.pairwise import FigurePair, Side, SuiteComparison
 from iogauge.comparison.sides import Differences
 from iogauge.comparison.text import BETWEEN, finding_text, notes
 from iogauge.comparison.versus_published import nearest
-from iogauge.comparison.wording import place_text
-from iogauge.results.figures import metric_text, value_text
+from iogauge.comparison.wording import figure_name, place_text, sides_text, times_text
 from iogauge.text import numbers
 from iogauge.text.grid import narrowed, shortened
 
 LINES = 30
 """The most lines of a comparison."""
-LEFT_OUT_FIRST = ("A", "B", "finding")
-"""The columns that a narrow terminal lacks, the first to go first."""
+LEFT_OUT_FIRST = ("finding", "95 %")
+"""The columns that a narrow terminal lacks, the first to go first. ``95 %`` is the interval of ``B has``."""
 _LETTERS = 6
 """The most sides that the lines above the table name."""
 _NOTES = 6
 """The most lines of notes below the table."""
 
-Finding = tuple[SuiteComparison, Statement, FigurePair]
+Row = tuple[SuiteComparison, FigurePair]
 
 
 def comparison_text(differences: Differences, *, columns: int) -> str:
     """Return a comparison as at most ``LINES`` lines, each at most ``columns`` wide."""
     suites = [suite for suite in differences.suites if suite.figures]
-    findings = [
-        (suite, statement, statement.evidence[-1]) for suite in suites for statement in statements(suite)
-    ]
-    findings.sort(key=_rank)
+    findings = [(suite, statement) for suite in suites for statement in statements(suite)]
+    findings.sort(key=lambda finding: _rank(finding[1].evidence[-1]))
     letters = _letters(differences)
     before = _legend(letters, columns)
-    for suite, statement, _ in findings[:1]:
+    for suite, statement in findings[:1]:
         before += wrapped(f"{suite.title}: {statement.text}", columns=columns, most=4)
     published = [sentence for drive in differences.versus_published for sentence in nearest(drive)]
-    after = [line for text in published[:2] for line in wrapped(text, columns=columns, most=4)]
+    versus = [line for text in published[:2] for line in wrapped(text, columns=columns, most=4)]
     if len(published) > 2:
-        after.append(
-            f"... {numbers.counted(len(published) - 2, 'more drive')} with published figures: {EVERYTHING}"
-        )
-    table = _table(findings, letters, columns=columns) if findings else []
-    after += bullets(_notes(differences, suites, table), columns=columns, most=_NOTES, bullet="", noun="note")
-    rows = rows_that_fit(table, most=LINES - len(before) - len(after) - 2) if table else []
-    lines = [*before, *([""] if rows else []), *rows, *after, EVERYTHING]
-    return "".join(f"{line}\n" for line in lines)
+        versus.append(f"... {numbers.counted(len(published) - 2, 'more drive')} with published figures")
+
+    rows = [row for suite in suites for row in _rows(suite)]
+    evidence = {id(statement.evidence[-1]) for _, statement in findings}
+    most_telling = sorted(rows, key=lambda row: (id(row[1]) not in evidence, _rank(row[1])))
+    number = min(len(rows), LINES)
+    while True:
+        kept = {id(pair) for _, pair in most_telling[:number]}
+        shown = [row for row in rows if id(row[1]) in kept]
+        table = ["", *_table(shown, letters, columns=columns)] if shown else []
+        if number < len(rows):
+            table.append(f"... {numbers.counted(len(rows) - number, 'more row')}")
+        noted = _notes(differences, suites, table)
+        notes_ = bullets(noted, columns=columns, most=_NOTES, bullet="", noun="note")
+        lines = [*before, *table, *versus, *notes_, EVERYTHING]
+        if len(lines) <= LINES or number <= 1:
+            return "".join(f"{line}\n" for line in lines)
+        number = max(number - (len(lines) - LINES), 1)
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, float]:
+def _rows(suite: SuiteComparison) -> Iterator[Row]:
+    """Yield the main figures of every step, and those over a series that a finding is about."""
+    of_findings = [pair for statement in statements(suite) for pair in statement.evidence]
+    for series, pairs in suite.by_series().items():
+        metrics = [*main_metrics(pairs)]
+        yield from ((suite, pair) for pair in pairs if pair.metric in metrics)
+        yield from ((suite, pair) for pair in suite.overall_of(series) if pair in of_findings)
+
+
+def _rank(pair: FigurePair) -> tuple[bool, bool, float]:
     """Established differences first, then those that too few blocks show; of each the greatest first."""
-    _, _, pair = finding
     return (not pair.clear, not pair.apparent, -pair.distance)
 
 
@@ -77,38 +94,40 @@ def _legend(letters: dict[Side, str], columns: int) -> list[str]:
     lines = [shortened(text, columns) for text in texts]
     if len(lines) <= _LETTERS:
         return lines
-    return [*lines[: _LETTERS - 1], f"... {len(lines) - _LETTERS + 1} more sides: {EVERYTHING}"]
+    return [*lines[: _LETTERS - 1], f"... {len(lines) - _LETTERS + 1} more sides"]
 
 
-def _table(findings: Sequence[Finding], letters: dict[Side, str], *, columns: int) -> list[str]:
-    """Return a row for each finding. The name of its step begins with the suite, unless there is only one."""
-    several = len({suite.suite for suite, _, _ in findings}) > 1
-    rows = [["step", "figure", "B is", "A", "B", "B / A", "finding"]]
-    for suite, _, pair in findings:
+def _table(shown: Sequence[Row], letters: dict[Side, str], *, columns: int) -> list[str]:
+    """Return a row for each pair. The name of its step begins with the suite, unless there is only one."""
+    several = len({suite.suite for suite, _ in shown}) > 1
+    rows = [["step", "figure", "B is", "A", "B", "B has", "95 %", "finding"]]
+    for suite, pair in shown:
         names = (suite.title if several else "", pair.position.series, place_text(pair))
         rows.append(
             [
                 ", ".join(filter(None, names)),
-                metric_text(pair.metric),
+                figure_name(pair),
                 letters[suite.after],
-                value_text(pair.metric, pair.before),
-                value_text(pair.metric, pair.after),
-                _ratio(pair),
+                *sides_text(pair),
+                *_times(pair),
                 finding_text(suite, pair).partition(" (")[0],
             ]
         )
     if len(letters) == 2:
         rows = [[*row[:2], *row[3:]] for row in rows]
-    # A column that says the same everywhere says least.
-    alike = ["finding"] if len({row[-1] for row in rows[1:]}) == 1 else []
-    return narrowed(rows, [*alike, *LEFT_OUT_FIRST], columns=columns, left=rows[0].index("A"), names=["step"])
+    return narrowed(rows, LEFT_OUT_FIRST, columns=columns, left=rows[0].index("A"), names=["step"])
 
 
-def _ratio(pair: FigurePair) -> str:
-    """Return B over A; an interval with an open side is left out."""
-    value, low, high = pair.ratio.value, pair.ratio.low, pair.ratio.high
-    shown = numbers.times(value, low, high) if pair.bounded else f"{numbers.within(value, None, None)}x"
-    return numbers.mark(pair) + shown
+def _times(pair: FigurePair) -> tuple[str, str]:
+    """Return how many times B has more or less than A, and the interval."""
+    value, _, bounds = times_text(pair).partition(" ")
+    if not math.isfinite(pair.distance):
+        return "-", ""
+    if not pair.bounded:
+        value = f"{numbers.within(math.exp(pair.distance), None, None)}x"
+    return f"{numbers.mark(pair)}{value} {'less' if pair.falls else 'more'}", bounds[
+        1:-1
+    ] if pair.bounded else ""
 
 
 def _notes(

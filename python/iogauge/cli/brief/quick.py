@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iogauge.cli.brief.cells import interval_cell, latency_cells, rate_cell
-from iogauge.cli.brief.screen import EVERYTHING, bullets, in_a_line, wrapped
-from iogauge.cli.brief.warnings import warning_lines
+from iogauge.cli.brief.screen import bullets, in_a_line, wrapped
+from iogauge.cli.brief.warnings import Command, warning_lines
 from iogauge.report.run.surroundings import state_text
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
@@ -22,16 +22,12 @@ from iogauge.text.grid import narrowed
 HEAD = ["", "MB/s", "IOPS", "95 %", "mean", "p99"]
 LEFT_OUT_FIRST = ("95 %", "mean")
 """The columns that a narrow terminal lacks, the first to go first. ``95 %`` is the interval of the rate."""
-LINES = 30
-"""The most lines."""
 
 
-def quick_text(result: SuiteResult, warnings: tuple[Notice, ...], *, columns: int) -> str:
-    """Return the table, its answer and what limits it as lines of at most ``columns``."""
-    return "".join(f"{line}\n" for line in _lines(result, warnings, columns))
-
-
-def _lines(result: SuiteResult, warnings: tuple[Notice, ...], columns: int) -> list[str]:
+def quick_lines(
+    result: SuiteResult, warnings: tuple[Notice, ...], *, command: Command, columns: int, most: int
+) -> list[str]:
+    """Return the answer, the table and what limits them as at most ``most`` lines, each at most ``columns`` wide."""
     table = narrowed([HEAD, *map(_cells, result.positions)], LEFT_OUT_FIRST, columns=columns)
     marks = numbers.meanings(table)
     before = [
@@ -39,11 +35,12 @@ def _lines(result: SuiteResult, warnings: tuple[Notice, ...], columns: int) -> l
     ]
     before += ["", *wrapped(_title(result), columns=columns, most=2), *table, "", *marks]
     # The meaning of ~ is among the marks.
-    before += warning_lines(warnings, command="quick", columns=columns, marked=False)
+    before += warning_lines(
+        warnings, command="show" if command == "show" else "quick", columns=columns, marked=False
+    )
     if missing := [step.id for step in result.missing]:
         before.append(in_a_line("missing:", missing, columns=columns))
-    notes = bullets(_notes(result), columns=columns, most=LINES - len(before) - 1, noun="note")
-    return [*before, *notes, EVERYTHING]
+    return [*before, *bullets(_notes(result), columns=columns, most=most - len(before), noun="note")]
 
 
 def _title(result: SuiteResult) -> str:

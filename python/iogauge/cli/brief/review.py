@@ -1,4 +1,4 @@
-"""A saved review on one screen: its main finding, a table, the other findings, and the gravest warnings.
+"""The findings of a saved review as lines: the main one, a table, the other findings, and what is missing.
 
 The table of a single suite has a row for each step; that of several has a row for each suite and target, with the
 figures of one step, which it names. Findings are ranked as on the page of a report.
@@ -6,30 +6,24 @@ figures of one step, which it names. Findings are ranked as on the page of a rep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from iogauge.cli.brief.cells import latency_cells, rate_cell
-from iogauge.cli.brief.screen import EVERYTHING, bullets, in_a_line, rows_that_fit, wrapped
-from iogauge.cli.brief.warnings import Command, context_lines, warning_lines
-from iogauge.cli.terminal import streams
+from iogauge.cli.brief.screen import bullets, in_a_line, rows_that_fit, wrapped
 from iogauge.report.page.verdict import verdict
 from iogauge.report.ranking import Finding, by_effect
 from iogauge.results.position import Position, name_of
 from iogauge.results.reported import summary_lines
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Notice
 from iogauge.stats.figures import StepFigures
 from iogauge.store.reported import read_summary
 from iogauge.text import numbers
 from iogauge.text.grid import narrowed, shortened
 
 if TYPE_CHECKING:
-    from iogauge.library.reading.judge import Verdicts
     from iogauge.library.reading.saved import Review
 
-LINES = 30
-"""The most lines of a review, with its warnings."""
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 LEFT_OUT_FIRST = ("runs", "steps", "p99.999", "p90", "p50", "p99.99", "MB/s", "p99.9", "mean")
 """The columns that a narrow terminal lacks, the first to go first."""
@@ -39,41 +33,6 @@ _FINDINGS = 6
 """The lines that are kept for findings below the table, where there are as many."""
 
 
-def show_brief(review: Review, *, command: Command, after: str = "") -> None:
-    """Print a review on one screen of the terminal's width: results on stdout, then the warnings on stderr.
-
-    ``after`` is a line that follows the results.
-    """
-    columns = streams.columns()
-    most = warning_lines(review.warnings, command=command, columns=columns, marked=True)
-    last = [after] if after else []
-    lines = review_lines(review, columns=columns, most=LINES - len(most) - len(last))
-    streams.show("".join(f"{line}\n" for line in [*lines, *last]))
-    say_warnings(review.warnings, command=command, shown=lines)
-
-
-def show_verdicts(verdicts: Verdicts, review: Review, *, command: Command, after: str = "") -> None:
-    """Print the verdicts for the uses that a review is for, in the place of its tables, then the warnings on stderr."""
-    text = verdicts.to_brief()
-    lines = [EVERYTHING, *([after] if after else [])]
-    streams.show(text + "".join(f"{line}\n" for line in lines))
-    say_warnings(review.warnings, command=command, shown=text.splitlines())
-
-
-def say_warnings(warnings: Sequence[Notice], *, command: Command, shown: Iterable[str]) -> None:
-    """Print the gravest warnings in a line each on stderr; ``shown`` are the lines with the results."""
-    marked = numbers.TOO_FEW in numbers.meanings(shown)
-    for line in warning_lines(warnings, command=command, columns=streams.columns(), marked=marked):
-        streams.say(line)
-
-
-def say_context(warnings: Sequence[Notice], *, command: Command, shown: Iterable[str]) -> None:
-    """Print on stderr the warnings that do not change the answer; ``shown`` are the lines that have the others."""
-    marked = numbers.TOO_FEW in numbers.meanings(shown)
-    for line in context_lines(warnings, command=command, columns=streams.columns(), marked=marked):
-        streams.say(line)
-
-
 def review_lines(review: Review, *, columns: int, most: int) -> list[str]:
     """Return a review as at most ``most`` lines, each at most ``columns`` wide."""
     results = review.suites
@@ -81,7 +40,7 @@ def review_lines(review: Review, *, columns: int, most: int) -> list[str]:
     before = [_title(review, columns), *wrapped(first, columns=columns, most=3), ""]
     table = _of_suite(results[0], columns) if len(results) == 1 else _suites(results, columns)
     table += summary_lines(read_summary(review.path))
-    after = [*_notes(review, table, columns), EVERYTHING]
+    after = _notes(review, table, columns)
     room = most - len(before) - len(after)
     rows = max(room - _FINDINGS, room - sum(len(wrapped(text, columns=columns, most=9)) for text in others))
     fitted = rows_that_fit(table, most=max(min(rows, room), 2)) if table else []

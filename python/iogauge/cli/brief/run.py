@@ -125,7 +125,7 @@ def _latency_cells(row: Row, stream: Stream) -> dict[str, str]:
     few = {
         f"p{percentile:.12g}" for percentile in percentiles if not supported(histogram, fraction(percentile))
     }
-    return {head: ("~" if head in few else "") + numbers.duration_within(cells[head]) for head in cells}
+    return {head: ("~" if head in few else "") + numbers.duration(cells[head], 3) for head in cells}
 
 
 def _reported(row: Row, stream: Stream, percentiles: tuple[float, ...]) -> dict[str, str]:
@@ -137,9 +137,7 @@ def _reported(row: Row, stream: Stream, percentiles: tuple[float, ...]) -> dict[
                 **{f"p{p:.12g}": latency.quantiles_ns.get(fraction(p)) for p in percentiles},
                 "max": latency.max_ns,
             }
-            return {
-                head: numbers.duration_within(value) for head, value in known.items() if value is not None
-            }
+            return {head: numbers.duration(value, 3) for head, value in known.items() if value is not None}
     return {}
 
 

@@ -1,12 +1,23 @@
-"""Fits lines to the height of a screen: what is left out is counted, and said."""
+"""Fits lines to the height of a screen. What is left out is counted; a screen's last line shows the way to it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from iogauge.text import numbers
 from iogauge.text.grid import labelled
 
 EVERYTHING = "-v shows everything"
+"""The last line of a command that can be repeated at no cost."""
+
+
+def saved_everything(path: object) -> str:
+    """Return the last line of a command that measured: it names the one that shows everything of the saved review.
+
+    >>> saved_everything("saved")
+    'everything: iogauge show saved -v'
+    """
+    return f"everything: iogauge show {numbers.argument(path)} -v"
 
 
 def wrapped(text: str, *, columns: int, most: int) -> list[str]:
@@ -30,7 +41,7 @@ def bullets(
     """Return sentences that fit in ``most`` lines, each whole, and a line that counts the others.
 
     >>> bullets(["one two", "three four", "five"], columns=12, most=2)
-    ['- one two', '... 2 more findings: -v shows everything']
+    ['- one two', '... 2 more findings']
     """
     entries = [labelled("", sentence, indent=bullet, width=0, columns=columns) for sentence in sentences]
     if sum(map(len, entries)) <= most:
@@ -49,14 +60,14 @@ def in_a_line(label: str, parts: Sequence[str], *, columns: int) -> str:
     >>> in_a_line("context:", ["virtual machine", "inexact clock", "workers changed CPUs"], columns=80)
     'context: virtual machine; inexact clock; workers changed CPUs'
     >>> in_a_line("context:", ["virtual machine", "inexact clock", "workers changed CPUs"], columns=50)
-    'context: virtual machine; and 2 more: -v'
+    'context: virtual machine; and 2 more'
     """
     for kept in range(len(parts), 0, -1):
-        others = [f"and {len(parts) - kept} more: -v"] if kept < len(parts) else []
+        others = [f"and {len(parts) - kept} more"] if kept < len(parts) else []
         line = f"{label} {'; '.join([*parts[:kept], *others])}"
         if len(line) <= columns:
             return line
-    return f"{label} {len(parts)}: -v"
+    return f"{label} {len(parts)}"
 
 
 def rows_that_fit(table: Sequence[str], *, most: int) -> list[str]:
@@ -68,5 +79,4 @@ def rows_that_fit(table: Sequence[str], *, most: int) -> list[str]:
 
 
 def _more(number: int, noun: str, *, after: int) -> str:
-    other = "more " if after else ""
-    return f"... {number} {other}{noun}{'' if number == 1 else 's'}: {EVERYTHING}"
+    return f"... {numbers.counted(number, f'more {noun}' if after else noun)}"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from iogauge.cli.brief.screen import EVERYTHING, in_a_line
+from iogauge.cli.brief.screen import in_a_line
+from iogauge.machine import warnings as texts
 from iogauge.schema import Code, Notice
 from iogauge.text import numbers
 from iogauge.text.grid import shortened
@@ -23,30 +24,24 @@ MOST = 3
 class Words(NamedTuple):
     """A warning in a few words, and the options that remedy it."""
 
-    text: str
+    text: str = ""
     """Empty: the warning's own text, which has figures that nothing else on the screen has."""
     run: str = ""
     review: str = ""
     quick: str = ""
 
 
+_REMEDIES: dict[Code, Words] = {
+    Code.PAGE_CACHE: Words(run="--direct=1"),
+    Code.GENERATOR_LIMITED: Words(run="--numjobs"),
+    Code.UNSTEADY: Words(run="--runtime", review="--pace full", quick="--runtime"),
+    Code.RATE_MISSED: Words(run="--iodepth, --rate_iops"),
+    Code.COMPRESSIBLE: Words(run="--refill_buffers=1"),
+    Code.STALLED: Words(run="--cpus_allowed"),
+    Code.ENGINE_FALLBACK: Words(run="--ioengine"),
+}
 CHANGES: dict[Code, Words] = {
-    Code.IN_FLIGHT: Words("requests had not come back at the end; figures lack them"),
-    Code.ERRORS: Words(""),
-    Code.PAGE_CACHE: Words("the page cache served it: latencies may be memory's", run="--direct=1"),
-    Code.UNWRITTEN: Words("reads of blocks never written are answered without the drive"),
-    Code.GENERATOR_LIMITED: Words("the load generator set the pace, not only the drive", run="--numjobs"),
-    Code.BUSY_TARGET: Words("another program uses the target"),
-    Code.THERMAL_THROTTLING: Words("the drive throttled for heat: figures depend on cooling"),
-    Code.WRITTEN_MEANWHILE: Words("the target was written between parts of this review"),
-    Code.UNSTEADY: Words(
-        "the rate did not stay at its level", run="--runtime", review="--pace full", quick="--runtime"
-    ),
-    Code.RATE_MISSED: Words("the requested rate was not reached", run="--iodepth, --rate_iops"),
-    Code.COMPRESSIBLE: Words("the data compress: some drives answer them faster", run="--refill_buffers=1"),
-    Code.STALLED: Words("threads stood still: some latencies may be theirs", run="--cpus_allowed"),
-    Code.ENGINE_FALLBACK: Words("the engine asked for is missing here; another was used", run="--ioengine"),
-    Code.NO_POLLING: Words("the target does not poll, though polling was asked for"),
+    code: _REMEDIES.get(code, Words())._replace(text=text) for code, text in texts.CHANGES.items()
 }
 """Warnings that change the answer, the gravest first."""
 _MARKED = Words(
@@ -91,7 +86,7 @@ def changing_lines(notices: Sequence[Notice], *, command: Command, columns: int)
         for words in grave[: MOST if len(grave) <= MOST else MOST - 1]
     ]
     if len(grave) > MOST:
-        lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}: {EVERYTHING}")
+        lines.append(f"warning: and {numbers.counted(len(grave) - len(lines), 'other')}")
     return lines
 
 

@@ -40,8 +40,6 @@ def judge(*reviews: StrPath | Sequence[StrPath], use: Sequence[StrPath] | StrPat
         ['yes']
     """
     from iogauge.catalog import PREFIX
-    from iogauge.catalog.profiles import profile_names
-    from iogauge.results.names import shorten_labels
     from iogauge.results.review import keep_computed, load
 
     named, paths = as_list(use), flat(reviews)
@@ -54,14 +52,26 @@ def judge(*reviews: StrPath | Sequence[StrPath], use: Sequence[StrPath] | StrPat
             )
     profiles = profiles_named(named)  # before anything is read
     results = load([Path(path) for path in paths])
+    verdicts = _verdicts(results, profiles, every=bool(named))
+    keep_computed(results)
+    return verdicts
+
+
+def _verdicts(results: Sequence[SuiteResult], profiles: tuple[Profile, ...], *, every: bool) -> Verdicts:
+    """Return the verdicts on the targets of loaded reviews. Raises as ``judge`` does."""
+    from iogauge.catalog.profiles import profile_names
+    from iogauge.results.names import shorten_labels
+
     shorten_labels(results)
     profiles = profiles or profiles_of(results) or profiles_named(profile_names())
-    verdicts = verdicts_on(results, profiles, every=bool(named))
+    verdicts = verdicts_on(results, profiles, every=every)
     if not verdicts:
-        what = "no target was measured alone" if named else "no criterion of any profile was measured"
-        remedy = call("review", "TARGET", use=profiles[0].name)
-        raise IogaugeError(f"{', '.join(paths)}: {what}", hint=f"measure what a use needs: {remedy}")
-    keep_computed(results)
+        paths = ", ".join(dict.fromkeys(str(result.path) for result in results))
+        what = "no target was measured alone" if every else "no criterion of any profile was measured"
+        target = next((path for result in results for path in result.plan.targets), "TARGET")
+        remedy = call("review", target, use=profiles[0].name if every else "PROFILE")
+        names = "" if every else f"; profiles: {', '.join(profile_names())}"
+        raise IogaugeError(f"{paths}: {what}", hint=f"measure what a use needs: {remedy}{names}")
     return Verdicts(verdicts)
 
 
@@ -83,14 +93,15 @@ def verdicts_on(
     return verdicts if every else best_measured(verdicts)
 
 
-def judge_own(review: StrPath, *, say: Callable[[str], None]) -> Verdicts | None:
-    """Return the verdicts for the uses that a review was made for. None: for none, or, with a warning, one is gone."""
-    from iogauge.store import Review
+def judge_own(results: Sequence[SuiteResult], *, say: Callable[[str], None]) -> Verdicts | None:
+    """Return the verdicts for the uses that a review was made for. None: for none, or, with a warning, one is gone.
 
-    if not Review.open(Path(review)).manifest.use:
+    ``results`` are those of a whole review.
+    """
+    if not any(result.manifest.use for result in results):
         return None
     try:
-        return judge(review)
+        return _verdicts(results, (), every=False)
     except IogaugeError as error:
         say(f"warning: not judged: {error}")
         return None

@@ -6,7 +6,7 @@ Source of the format: the XML schema of Apache Ant's JUnit task, as CI servers r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree
@@ -64,7 +64,7 @@ def _result(name: str, text: str, violations: Sequence[Violation], early: str) -
 
 
 def markdown(results: Sequence[CheckResult]) -> str:
-    r"""Return the results as a Markdown table.
+    r"""Return the results as a Markdown table, with the conditions beside their names if these are others.
 
     >>> print(markdown([CheckResult("fast", "p99 > 1ms", "passed")]), end="")
     | check | result | condition | where |
@@ -72,8 +72,23 @@ def markdown(results: Sequence[CheckResult]) -> str:
     | fast | passed | p99 \> 1ms |  |
     <BLANKLINE>
     """
-    rows = [[result.name, result.result, result.condition, "; ".join(result.messages)] for result in results]
-    return "".join(f"{line}\n" for line in table(("check", "result", "condition", "where"), rows, left=4))
+    named = any(result.name != result.condition for result in results)
+    head = ("check", "result", *(["condition"] if named else []), "where")
+    rows = [
+        [
+            result.name,
+            result.result,
+            *([result.condition] if named else []),
+            "; ".join(_without_condition(result)),
+        ]
+        for result in results
+    ]
+    return "".join(f"{line}\n" for line in table(head, rows, left=len(head)))
+
+
+def _without_condition(result: CheckResult) -> Iterator[str]:
+    """Yield the messages without the condition at their end, which is in the same row."""
+    yield from (message.removesuffix(f" ({result.condition})") for message in result.messages)
 
 
 def junit(results: Sequence[CheckResult], *, suite: str) -> str:

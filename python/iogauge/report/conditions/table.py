@@ -6,8 +6,9 @@ Names are those that the table shows. POSITION is the first cell of a row, with 
 row, as is no bracket behind the name of a built-in suite. SERIES is the heading of a series or the noun of the suite's
 requests (``commit``); without it, all series count. COLUMN is ``mean``, ``pQ``, ``IOPS``, ``MB/s`` or ``achieved``.
 
-A figure is judged by its 95 % interval: the condition holds if it holds for the interval as a whole. If the interval
-contains the limit, is open towards it, or is not supported by its sample, the condition cannot be decided.
+A figure is judged by its 95 % interval, by the rule of verdicts and searches (``stats.limits``): the condition holds if
+it holds for the interval as a whole, or already for a lower quantile. If the interval contains the limit, is open
+towards it, or is not supported by its sample, the condition cannot be decided.
 """
 
 from __future__ import annotations
@@ -16,20 +17,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from iogauge.errors import UsageError
 from iogauge.report.conditions.names import ANY, names_of, same, suite_names, unknown
 from iogauge.report.run.fail_if import (
-    OPERATORS,
     Measure,
     Violation,
     parts_of,
     quantile_of,
     refuse,
+    ruled,
     threshold_of,
 )
+from iogauge.results.figures import IOPS, MEAN, RATE, figure_of, quantile_metric
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Direction, Kind, Manifest, StepPlan, SuitePlan
 from iogauge.stats.figure import Figure
+from iogauge.stats.limits import Outcome, lower_quantiles
 from iogauge.store import Review
 from iogauge.suites import SUITES
 from iogauge.suites.suite import Suite
@@ -37,6 +41,8 @@ from iogauge.text.option import option
 from iogauge.workload.suggest import closest
 
 COLUMNS = ("mean", "p50", "p99", "p99.9", "p99.99", "IOPS", "MB/s", "achieved")
+METRICS = {"mean": MEAN, "iops": IOPS, "mb/s": RATE, "achieved": ""}
+"""Metrics of ``results.figures`` by the names of their columns; empty: the rate of the load jobs, which has none."""
 _EXAMPLE = "write for example 'commit-latency[1 log].p99 > 5ms' or 'mixed[*].IOPS < 100k'"
 _BEGIN = re.compile(r"\s*(?P<suite>[^\[\].<>=!]*[^\[\].<>=!\s])\s*(?P<after>[\[.])")
 _SHAPE = re.compile(
@@ -56,7 +62,9 @@ class TableCondition:
     series: str
     """Empty: all series."""
     column: str
-    """In lower case."""
+    """As it is written."""
+    metric: str
+    """The metric of ``results.figures``; empty: the rate of the load jobs."""
     q: float | None
     """The quantile, if the column is one."""
     op: str
@@ -80,6 +88,11 @@ class TableCondition:
         if not of_series:
             known = [*(step.series for step, _ in steps if step.series), *(plan.judged for plan in plans)]
             raise unknown(self.text, f"series of {self.suite}", self.series, known)
+        if not any(self._has_figure(step) for step, _ in of_series):
+            raise UsageError(
+                f"{option('fail_if')} '{self.text}': there is no {self.column} of syncs, which move no data",
+                hint="name another column: IOPS, mean or a quantile",
+            )
         if not any(self._at(step, plan) for step, plan in of_series):
             names = [names_of(step, plan.axis) for step, plan in of_series]
             known, short = [name for name, _ in names], [name for _, name in names]
@@ -92,7 +105,9 @@ class TableCondition:
             (plan, position)
             for plan in plans
             for position in SuiteResult(review, plan).planned
-            if self._in_series(position.plan, plan) and self._at(position.plan, plan)
+            if self._in_series(position.plan, plan)
+            and self._at(position.plan, plan)
+            and self._has_figure(position.plan)
         ]
         if not positions:
             yield (
@@ -114,31 +129,26 @@ class TableCondition:
     def _at(self, step: StepPlan, plan: SuitePlan) -> bool:
         return self.position == ANY or same(self.position) in map(same, names_of(step, plan.axis))
 
+    def _has_figure(self, step: StepPlan) -> bool:
+        return self.metric != RATE or step.direction is not Direction.SYNC
+
     def _judge(self, where: str, position: Position) -> Violation | None:
         if not position.runs:
             return self._undecided(where, "it was not measured", hint="resume the review")
-        figure = self._figure(position)
+        figures = position.figures
+        figure = figure_of(figures, self.metric, self.q) if self.metric else figures.pressure_figure
         if figure is None:
             return self._undecided(
                 where, "nothing completed", hint="look at the requests that failed in that step"
             )
-        holds = decided(figure, self.op, self.threshold)
-        if holds is None:
-            return self._undecided(where, *_why(figure), measured=figure)
-        if not holds:
+        ruling = ruled(figure, self.op, self.threshold, lower_quantiles(self.q, figures.quantile))
+        if ruling.outcome is Outcome.NOT_SHOWN:
+            return self._undecided(where, ruling.reason, _remedy(figure), measured=figure)
+        if ruling.outcome is Outcome.MET:
             return None
-        message = f"{where}: {self.column} is {figure} ({self.text})"
+        because = f"; {ruling.why}" if ruling.why else ""
+        message = f"{where}: {self.column} is {figure}{because} ({self.text})"
         return Violation(self.text, where, None, figure.value, message)
-
-    def _figure(self, position: Position) -> Figure | None:
-        figures = position.figures
-        if self.q is not None:
-            return figures.quantile(self.q)
-        if self.column == "mean":
-            return figures.mean
-        if self.column == "achieved":
-            return figures.pressure_figure
-        return figures.iops_figure if self.column.endswith("iops") else figures.rate_figure
 
     def _undecided(self, where: str, why: str, hint: str, *, measured: Figure | None = None) -> Violation:
         value = f" is {measured}, and" if measured else ""
@@ -175,15 +185,19 @@ def parse(text: str) -> TableCondition:
     column = same(word)
     q = quantile_of(text, column)
     value = shape["value"].strip()
-    measure: Measure = "duration"
-    if column == "iops" or column.endswith(" iops"):
-        measure = "number"
-    elif column in ("mb/s", "achieved"):
+    if q is not None:
+        metric = quantile_metric(q)
+    elif column.endswith(" iops"):
+        metric = IOPS
+    elif column in METRICS:
+        metric = METRICS[column]
+    else:
+        raise unknown(text.strip(), "column", word, COLUMNS)
+    measure: Measure = "number" if metric == IOPS else "duration"
+    if column in ("mb/s", "achieved"):
         measure = "bandwidth"
         # The head of the column is the unit.
         value += "MB/s" if column == "mb/s" and re.fullmatch(r"[\d.]+", value) else ""
-    elif q is None and column != "mean":
-        raise unknown(text.strip(), "column", word, COLUMNS)
     if shape["op"] in ("==", "!="):
         refuse(text, "a figure with an interval is never exactly a value", hint="compare by > or <")
     return TableCondition(
@@ -191,7 +205,8 @@ def parse(text: str) -> TableCondition:
         suite=shape["suite"],
         position=(shape["position"] or ANY).strip(),
         series=".".join(series).strip(),
-        column=column,
+        column=word.strip(),
+        metric=metric,
         q=q,
         op=shape["op"],
         threshold=threshold_of(text, value, measure),
@@ -199,39 +214,12 @@ def parse(text: str) -> TableCondition:
     )
 
 
-def decided(figure: Figure, op: str, threshold: float) -> bool | None:
-    """Return whether ``figure OP threshold`` holds for all of the figure's interval, or for none of it; None: neither.
-
-    A figure that has no interval, as another program reports it, is judged by its value.
-
-    >>> [decided(Figure(5, low, high), ">", 4.5) for low, high in ((4.6, 6), (4, 6), (None, 6), (None, None))]
-    [True, None, None, True]
-    """
-    if not (figure.supported and figure.long_enough):
-        return None
-    low, high = figure.low, figure.high
-    if low is None and high is None:
-        low = high = figure.value
-    holds = OPERATORS[op]
-    least, most = (low, high) if op in (">", ">=") else (high, low)
-    if least is not None and holds(least, threshold):
-        return True
-    return False if most is not None and not holds(most, threshold) else None
-
-
-def _why(figure: Figure) -> tuple[str, str]:
-    """Return why a figure does not decide a condition, and what would."""
-    if not figure.supported and figure.count:
-        longer = f"run {figure.needed / figure.count:.3g} times as long, or choose a lower quantile"
-        return f"it needs {figure.needed:,} samples and has {figure.count:,}", longer
-    if not figure.supported:
-        return "its sample is too small", "run longer, or choose a lower quantile"
-    if not figure.long_enough:
-        return "the run is too short for an interval", "run longer"
-    return (
-        "its interval contains the limit, or is open towards it",
-        f"run longer, or add {option('repeats', 6)}",
-    )
+def _remedy(figure: Figure) -> str:
+    """Return what would decide a condition that a figure does not decide."""
+    if figure.supported:
+        return f"run longer, or add {option('repeats', 6)}" if figure.long_enough else "run longer"
+    longer = f"run {figure.needed / figure.count:.3g} times as long" if figure.count else "run longer"
+    return f"{longer}, or choose a lower quantile"
 
 
 def _plans_more(plan: SuitePlan, *, saved: bool) -> bool:

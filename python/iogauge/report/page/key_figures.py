@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from iogauge.comparison.findings import statements
-from iogauge.comparison.wording import place_text, times_text
+from iogauge.comparison.wording import figure_name, place_text, times_text
 from iogauge.report.page.comparison import PairPart
 from iogauge.report.page.verdict import ends, judged, load_text
 from iogauge.report.sections import Report
@@ -22,7 +22,7 @@ from iogauge.results.position import Position, counts_requests
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
 from iogauge.text import numbers
-from iogauge.text.cells import interval, latency
+from iogauge.text.cells import cell
 from iogauge.text.numbers import capitalised
 from iogauge.verdicts.fitness import metric_of
 
@@ -31,11 +31,15 @@ FEWEST_FIGURES, MOST_FIGURES = 4, 6
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """One figure of the strip: its name, its value with unit, and its 95 % interval (empty: not known)."""
+    """One figure of the strip: its name, its value with unit, and its 95 % interval (empty: not known).
+
+    A value that the sample does not support has a mark, and why in words.
+    """
 
     name: str
     value: str
     interval: str = ""
+    unsupported: str = ""
 
 
 def key_figures(report: Report) -> tuple[KeyFigure, ...]:
@@ -60,7 +64,7 @@ def _judged(report: Report) -> Iterator[KeyFigure]:
             about = f"{fitness.target}: " if len(same) > 1 else ""
             name = f"{about}{judged.criterion.name}, {metric_text(metric_of(judged.criterion))}"
             if judged.figure is not None:
-                yield (_latency if judged.figure.unit == "ns" else _rate)(capitalised(name), judged.figure)
+                yield _key_figure(name if about else capitalised(name), judged.figure)
 
 
 def _own_figures(report: Report) -> tuple[KeyFigure, ...]:
@@ -93,7 +97,7 @@ def _ratios(part: PairPart, report: Report) -> Iterator[KeyFigure]:
     for pair in dict.fromkeys(pairs):
         value, _, bounds = times_text(pair).partition(" ")
         divided = " / ".join(reversed(sides) if pair.falls else sides)
-        name = f"{metric_text(pair.metric)}, {place_text(pair)}, {divided}"
+        name = f"{figure_name(pair)}, {place_text(pair)}, {divided}"
         yield KeyFigure(f"{about}{name}" if about else capitalised(name), value, bounds[1:-1])
 
 
@@ -114,8 +118,8 @@ def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
             for figures in (most,) if least is most else (most, least):
                 estimate = statistic.of(figures)
                 if estimate is not None:
-                    yield _latency(f"{about}{statistic.label} {load_text(figures)}", estimate)
-        yield _rate(f"{about}Most writes", most.pressure_figure)
+                    yield _key_figure(f"{about}{statistic.label} {load_text(figures)}", estimate)
+        yield _key_figure(f"{about}Most writes", most.pressure_figure)
         return
     if drive.is_table and not title:
         yield from _of_table([position for position, _ in measured])
@@ -123,12 +127,12 @@ def _figures(drive: SuiteResult, title: str = "") -> Iterator[KeyFigure]:
     best = drive.leading or measured[0][0]
     in_requests = counts_requests([best.figures])
     rate = best.figures.iops_figure if in_requests else best.figures.rate_figure
-    yield _rate(f"{about}{best.name}" if about else f"Most, {best.name}", rate)
+    yield _key_figure(f"{about}{best.name}" if about else f"Most, {best.name}", rate)
     for position in list(dict.fromkeys((measured[0][0], best, measured[-1][0])))[:2]:
         for statistic in judged(position.figures, position.figures):
             estimate = statistic.of(position.figures)
             if estimate is not None:
-                yield _latency(f"{about}{statistic.label}, {position.name}", estimate)
+                yield _key_figure(f"{about}{statistic.label}, {position.name}", estimate)
 
 
 def _of_table(rows: Sequence[Position]) -> Iterator[KeyFigure]:
@@ -140,13 +144,13 @@ def _of_table(rows: Sequence[Position]) -> Iterator[KeyFigure]:
     best = [max(kind, key=lambda row: row.figures.rate_Bps) for kind in (large, small) if kind]
     for row in best:
         rate = row.figures.iops_figure if row in small else row.figures.rate_figure
-        yield _rate(f"Most, {row.name}", rate)
+        yield _key_figure(f"Most, {row.name}", rate)
     fastest = min(rows, key=lambda row: row.figures.mean.value if row.figures.mean else math.inf)
     for row in dict.fromkeys((fastest, *reversed(best))):
         for statistic in judged(row.figures, row.figures):
             estimate = statistic.of(row.figures)
             if estimate is not None:
-                yield _latency(f"{statistic.label}, {row.name}", estimate)
+                yield _key_figure(f"{statistic.label}, {row.name}", estimate)
 
 
 def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[KeyFigure]:
@@ -168,17 +172,11 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
         )
         for limit, figure in zip(goal.limits, longest.latencies if longest else (), strict=False):
             if at is not None and figure is not None:
-                yield _latency(f"{about}{name} at {numbers.placed(at, axis.unit)}: {limit.figure}", figure)
+                yield _key_figure(f"{about}{name} at {numbers.placed(at, axis.unit)}: {limit.figure}", figure)
     if search.most is not None:
-        yield _rate(f"{about}Most served, limit kept", search.most)
+        yield _key_figure(f"{about}Most served, limit kept", search.most)
 
 
-def _latency(name: str, estimate: Figure) -> KeyFigure:
-    return KeyFigure(name, latency(estimate.value), interval(estimate.low, estimate.high))
-
-
-def _rate(name: str, rate: Figure) -> KeyFigure:
-    unit, divisor = ("IOPS", 1.0) if rate.unit == "IOPS" else ("MB/s", 1e6)
-    bounds = [None if bound is None else numbers.figure(bound / divisor) for bound in (rate.low, rate.high)]
-    within = f"{bounds[0]}–{bounds[1]}" if None not in bounds else ""
-    return KeyFigure(name, f"{numbers.figure(rate.value / divisor)} {unit}", within)
+def _key_figure(name: str, figure: Figure) -> KeyFigure:
+    own = cell(figure, shown=figure.with_unit)
+    return KeyFigure(name, numbers.mark(figure) + own.text, own.interval, own.unsupported)

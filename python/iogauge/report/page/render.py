@@ -36,6 +36,7 @@ from iogauge.stats.quantiles import FEWEST_BLOCKS
 from iogauge.text.cells import micro
 from iogauge.verdicts.markdown import criteria_table
 from iogauge.verdicts.text import sentences
+from iogauge.verdicts.warnings import warning_texts
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -64,6 +65,7 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
         verdict=sentences(report.verdicts),
         verdicts=report.verdicts,
         criteria_table=criteria_table,
+        warning_texts=warning_texts,
         findings=first_screen.ranked(report),
         most_findings=first_screen.MOST_FINDINGS,
         key_figures=key_figures(report),

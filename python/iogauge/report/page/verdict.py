@@ -14,7 +14,7 @@ from iogauge.report.charts.data import STATISTICS, Statistic
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import Ratio, StepFigures, ratio
-from iogauge.text import numbers
+from iogauge.text import numbers, too_short
 from iogauge.text.cells import latency, sentence_of
 from iogauge.text.numbers import bandwidth, figure
 
@@ -119,7 +119,7 @@ def _conclusion(drive: SuiteResult, text: str) -> Sentence:
         if position.series and text.startswith(position.series)
     )
     evidence = ((next(named, f"steps-{drive.slug}"), "steps"),)
-    return Sentence(sentence_of(text), evidence, REMARK if numbers.UNDECIDED in text else 0.0)
+    return Sentence(sentence_of(text), evidence, REMARK if too_short.UNDECIDED in text else 0.0)
 
 
 def _link(drive: SuiteResult, position: Position) -> tuple[str, str]:

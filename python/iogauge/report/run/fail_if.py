@@ -9,7 +9,8 @@ A condition is checked on each reported row, or on the rows named NAME. If the c
 is checked in each direction, and counts and rates are summed over all directions.
 
 A quantile that its sample cannot support is not compared: its true value may lie on either side of the threshold.
-Its ``Violation`` is marked ``unknown``. The command reports it as an error and says how much longer to run.
+Its ``Violation`` is marked ``unknown``, unless a lower quantile already exceeds the threshold. The command reports it
+as an error and says how much longer to run.
 
 ``cli`` decides the exit status. Conditions on the tables of reviews and comparisons are in ``report.conditions``.
 """
@@ -20,14 +21,17 @@ import difflib
 import operator
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Literal, NoReturn
 
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.report.run.rows import Row, rows, supported
 from iogauge.schema import Direction, Job, JobFile, Kind, RunRecord
-from iogauge.stats.histogram import needed
+from iogauge.stats.figure import Figure
+from iogauge.stats.histogram import Histogram, needed
+from iogauge.stats.limits import Outcome, Ruling, lower_quantiles, rule
 from iogauge.text import numbers
 from iogauge.text.option import option
 
@@ -162,13 +166,10 @@ class Condition:
             yield self._unknown(row, direction, f"{numbers.counted(histogram.count, 'sample')} only")
         elif self.q is None:
             yield from self._judge(row, direction, float(getattr(histogram, self.figure)))
-        elif not supported(histogram, self.q):
-            samples, enough = histogram.count, needed(self.q)
-            reason = f"it needs {enough:,} samples and has {samples:,}"
-            hint = f"run {enough / samples:.3g} times as long, or choose a lower quantile"
-            yield self._unknown(row, direction, reason, hint=hint)
-        else:
+        elif supported(histogram, self.q):
             yield from self._judge(row, direction, float(histogram.quantile(self.q)))
+        else:
+            yield self._unsupported(row, direction, histogram, self.q)
 
     def _judge(self, row: Row, direction: Direction | None, measured: float) -> Iterable[Violation]:
         if OPERATORS[self.op](measured, self.threshold):
@@ -176,6 +177,18 @@ class Condition:
                 f"{_scope_text(row, direction)} {self._name()} is {self._written(measured)} ({self.text})"
             )
             yield Violation(self.text, row.name, direction, measured, message)
+
+    def _unsupported(
+        self, row: Row, direction: Direction | None, histogram: Histogram, q: float
+    ) -> Violation:
+        """Return what is known of a quantile without the samples for it: perhaps a lower one decides."""
+        figure = _quantile(histogram, q)
+        ruling = ruled(figure, self.op, self.threshold, lower_quantiles(q, partial(_quantile, histogram)))
+        if ruling.outcome is Outcome.MISSED:
+            message = f"{_scope_text(row, direction)} {self._name()} is {figure}; {ruling.why} ({self.text})"
+            return Violation(self.text, row.name, direction, figure.value, message)
+        hint = f"run {figure.needed / figure.count:.3g} times as long, or choose a lower quantile"
+        return self._unknown(row, direction, ruling.reason, hint=hint)
 
     def _unknown(
         self, row: Row, direction: Direction | None, reason: str, *, hint: str | None = None
@@ -228,6 +241,40 @@ def parse(text: str) -> Condition:
     threshold = threshold_of(text, shape["value"].strip(), measure)
     return Condition(
         text.strip(), figure, shape["op"], threshold, measure, job, direction, kind or Kind.LAT, q
+    )
+
+
+def ruled(figure: Figure, op: str, threshold: float, lower: Iterable[Figure] = ()) -> Ruling:
+    """Return whether a figure meets the limit that a condition sets: the condition holds if the limit is missed.
+
+    ``op`` is ``>``, ``>=``, ``<`` or ``<=``, and ``lower`` as in ``stats.limits.rule``. A figure that has no interval,
+    as another program reports it, is judged by its value.
+
+    >>> [ruled(Figure(5, *ends), ">", 4.5).outcome.value for ends in ((4.6, 6), (4, 6), (None, 6), ())]
+    ['missed', 'not shown', 'not shown', 'missed']
+    >>> [ruled(Figure(5, 5, 5), op, 5).outcome.value for op in OPERATORS if op in (">", ">=", "<", "<=")]
+    ['missed', 'missed', 'met', 'met']
+    """
+    return rule(
+        _bounded(figure),
+        threshold,
+        upper=op in (">", ">="),
+        lower=list(map(_bounded, lower)),
+        equal=op in (">", "<"),
+    )
+
+
+def _bounded(figure: Figure) -> Figure:
+    exact = figure.low is None and figure.high is None and figure.long_enough
+    return replace(figure, low=figure.value, high=figure.value) if exact else figure
+
+
+def _quantile(histogram: Histogram, q: float) -> Figure:
+    return Figure(
+        float(histogram.quantile(q)),
+        supported=supported(histogram, q),
+        needed=needed(q),
+        count=histogram.count,
     )
 
 

@@ -26,7 +26,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Goal, Kind, LatencyLimit, Over, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figure import Figure
 from iogauge.stats.histogram import needed
-from iogauge.stats.limits import Outcome, rule
+from iogauge.stats.limits import Outcome, lower_quantiles, rule
 from iogauge.store import Review
 from iogauge.suites.rates.bracket import (
     LONGER,
@@ -268,9 +268,8 @@ def _ruled(position: Position, limit: LatencyLimit) -> Outcome:
     figure = _figure(position, limit)
     if figure is None:
         return Outcome.NOT_MEASURED
-    median = position.runs[0].figures_of(limit.direction).quantile(0.5) if limit.quantile else None
-    below = [median] if median is not None and limit.quantile and limit.quantile > 0.5 else []
-    return rule(figure, limit.at_most_ns, upper=True, lower=below).outcome
+    lower = lower_quantiles(limit.quantile, position.runs[0].figures_of(limit.direction).quantile)
+    return rule(figure, limit.at_most_ns, upper=True, lower=lower).outcome
 
 
 def _figure(position: Position, limit: LatencyLimit) -> Figure | None:
@@ -361,12 +360,13 @@ def _answer(goal: Goal, bracket: Bracket, search: SearchResult, placed: Callable
     assert bracket.holds is not None
     assert search.most is not None
     kept = f"is kept up to {placed(bracket.holds)}"
-    shown = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
+    shown: numbers.Written = numbers.bandwidth if goal.quantity == "bandwidth" else _iops
     if goal.over != "rate":
         kept += f" at {numbers.estimated(search.most, shown)}"
     elif goal.quantity == "bandwidth":
         kept += f" at {numbers.bandwidth(search.most.value)}"
-    return f"{kept}, all that was tried" if bracket.breaks is None else f"{kept}, missed from {placed(bracket.breaks)}"
+    end = "all that was tried" if bracket.breaks is None else f"missed from {placed(bracket.breaks)}"
+    return f"{kept}, {end}"
 
 
 def _overloads(position: Position, goal: Goal) -> bool:
@@ -386,5 +386,5 @@ def _latency(position: Position, goal: Goal) -> str:
     return " and ".join(texts)
 
 
-def _iops(value: float) -> str:
-    return f"{numbers.rate(value)} IOPS"
+def _iops(value: float, digits: int | None = None) -> str:
+    return f"{numbers.rate(value, digits)} IOPS"

@@ -14,6 +14,8 @@ from iogauge.library.reading import report
 from iogauge.report.page.first_screen import ranked
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.stats.figure import Figure
+from iogauge.store import Review
+from iogauge.suites.quick import ROWS
 from iogauge.text import numbers
 from tests import builders, reviews
 
@@ -125,7 +127,51 @@ def test_a_saved_review(
     assert len(verbose) > len(lines)
 
 
-def test_a_review_ends_with_the_same_screen_and_what_to_do_next(
+MADE = {
+    "a search": ("find", "--limit=p99 < 100us", "--precision=0.2"),
+    "a minute": ("quick",),
+    "a verdict": ("review", "--for=etcd"),
+    "a suite": ("review", "--suite=mixed"),
+}
+"""Commands that measure a model and save a review; each has a screen of its own."""
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_show_prints_what_the_command_printed_that_measured(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, *options = MADE[kind]
+    path = f"{tmp_path}/r"
+    arguments = (command, "model:p4800x", *options, "--runtime=20ms", "--seed=1", f"--output={path}")
+    monkeypatch.setenv("COLUMNS", str(NARROW))
+    assert main([*arguments]) == 0
+    made = capsys.readouterr().out.splitlines()
+    assert main(["show", path]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    # Measuring again is no way to see more of what was measured.
+    *made, everything, following = made
+    assert (everything, following) == (f"everything: iogauge show {path} -v", f"next: iogauge report {path}")
+    assert shown == [*made, "-v shows everything"]
+    assert len(shown) <= REVIEW_LINES
+    assert not any("-v" in line for line in made)
+
+
+def test_a_verdict_reads_no_review_a_second_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{tmp_path}/r"
+    assert main(["review", "model:p4800x", "--for=etcd", "--runtime=2ms", f"--output={path}"]) == 0
+    opened = []
+    once = Review.open
+    monkeypatch.setattr(
+        Review, "open", lambda path, **options: (opened.append(path), once(path, **options))[1]
+    )
+    assert main(["show", path]) == 0
+    assert len(opened) == 1
+    assert "P4800X 375 GB (model)" in capsys.readouterr().out, "the short name of a drive"
+
+
+def test_several_targets_are_shown_as_their_review_showed_them(
     saved: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("suites", "targets"):
@@ -148,7 +194,7 @@ def test_a_row_of_a_suite_is_of_the_step_that_it_names(
         assert figures.iops == max(position.figures.iops for position in suite)
         assert iops == f"{float(iops.replace(',', '')):,.0f}"
         assert float(iops.replace(",", "")) == pytest.approx(figures.iops, rel=5e-3)
-        assert mean == numbers.duration_within(*bounds(figures.mean))
+        assert mean == numbers.in_digits(*bounds(figures.mean), numbers.duration)[0]
 
 
 def bounds(figure: Figure | None) -> tuple[float, float | None, float | None]:
@@ -210,16 +256,43 @@ def test_every_row_of_a_comparison_names_its_step(
     both = [f"{tmp_path}/{target}" for target in ("p4800x", "optane-memory-32g")]
     lines = screen(capsys, monkeypatch, columns, "compare", *both)
     assert sum("Intel Optane SSD DC P4800X 375GB" in line for line in lines) == 1, "the full name once"
-    head = next(line for line in lines if line.startswith("step  "))
-    assert ("A" in re.split(r"  +", head)) == (columns == WIDE)
+    head = re.split(r"  +", next(line for line in lines if line.startswith("step  ")))
+    assert head[1:5] == ["figure", "A", "B", "B has"], "the numbers are the last to go"
+    assert ("finding" in head) == (columns == WIDE)
     rows = [re.split(r"  +", line)[:2] for line in lines if re.search(r"  (IOPS|p99)  ", line)]
-    assert len(rows) > 8
     assert len({*map(tuple, rows)}) == len(rows)
+    assert len(lines) == REVIEW_LINES, "more rows than fit: those that fit are there"
     assert all(re.search(r"\d+ (in flight|%)$", name) for name, _ in rows)
     if columns == WIDE:
         assert all(name.startswith(("Queue depth, ", "Mixed reads and writes, ")) for name, _ in rows)
         assert not any("..." in name for name, _ in rows)
+    assert sum(line.startswith("... ") for line in lines) == 1
     assert not any("..." in line for line in lines if line not in rows and re.match(r"[?~o]", line))
+
+
+def test_two_minutes_are_side_by_side_row_by_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = [f"{tmp_path}/{target}" for target in ("p4800x", "optane-memory-32g")]
+    for path in both:
+        target = f"model:{Path(path).name}"
+        assert main(["quick", target, "--runtime=50ms", "--seed=1", f"--output={path}"]) == 0
+    lines = screen(capsys, monkeypatch, NARROW, "compare", *both)
+    assert max(map(len, lines)) <= NARROW
+    table = [re.split(r"  +", line) for line in lines if line.startswith(("SEQ1M", "RND4K"))]
+    assert [tuple(row[:2]) for row in table] == [
+        (row.label, figure) for row in ROWS for figure in ("IOPS" if row.random else "MB/s", "p99")
+    ]
+    for label, figure, *values in table:
+        a, b = (iogauge.open_review(path).suite("quick")[label].figures for path in both)
+        if figure == "MB/s":
+            for value, figures in zip(values, (a, b), strict=False):
+                assert float(value.replace(",", "")) == pytest.approx(figures.rate_Bps / 1e6, rel=0.05)
+        times, way = re.match(r"[~?]*([\d.]+)x (less|more)", values[2]).groups()  # ty: ignore
+        assert float(times) >= 1
+        first, second = (it.quantile(0.99).value if figure == "p99" else it.rate_Bps for it in (a, b))
+        assert (way == "less") == (second < first)
+        assert float(times) == pytest.approx(max(first / second, second / first), rel=0.05)
 
 
 @pytest.mark.parametrize("columns", [NARROW, WIDE])

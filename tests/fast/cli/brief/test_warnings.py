@@ -24,7 +24,7 @@ def test_a_line_each_however_many_there_are(command, columns: int) -> None:
     lines = warning_lines(notices(*Code), command=command, columns=columns, marked=True)
     assert len(lines) == MOST + 1
     assert lines[0].startswith("warning: requests had not come back")
-    assert lines[MOST - 1] == f"warning: and {len(CHANGES) - MOST + 1} others: -v shows everything"
+    assert lines[MOST - 1] == f"warning: and {len(CHANGES) - MOST + 1} others"
     assert lines[-1].startswith("context: ")
     assert max(map(len, lines)) <= columns
     for code in CHANGES:
@@ -76,4 +76,4 @@ def test_what_does_not_fit_is_counted_and_never_cut(columns: int) -> None:
     kept = parts[:-1] if parts[-1].startswith("and ") else parts
     assert kept == every[: len(kept)]
     if kept != every:
-        assert parts[-1] == f"and {len(every) - len(kept)} more: -v"
+        assert parts[-1] == f"and {len(every) - len(kept)} more"

@@ -53,6 +53,11 @@ def test_a_row_of_the_table_is_a_condition() -> None:
     assert len(lines) == 6
 
 
+def test_a_condition_without_a_name_is_in_the_table_once() -> None:
+    result = CheckResult("p99 > 1ms", "p99 > 1ms", "failed", ("x: p99 is 2 ms (p99 > 1ms)",))
+    assert "| p99 \\> 1ms | failed | x: p99 is 2 ms |" in markdown([result])
+
+
 def test_a_file_names_its_conditions(tmp_path: Path) -> None:
     path = tmp_path / "checks.toml"
     path.write_text('[[check]]\nname = "fast"\nfail-if = " p99 > 1ms "\n[[check]]\nfail-if = "iops < 1k"\n')

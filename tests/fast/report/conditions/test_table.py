@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iogauge
 from iogauge.errors import UsageError
 from iogauge.library import conditions
-from iogauge.report.conditions.table import decided, is_on_table, parse
-from iogauge.report.run.fail_if import OPERATORS
+from iogauge.report.conditions.table import is_on_table, parse
+from iogauge.report.run.fail_if import OPERATORS, ruled
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figure import Figure
+from iogauge.stats.limits import Outcome
 from iogauge.store import Review
 from iogauge.suites import SUITES
 from tests import reviews
@@ -42,9 +44,9 @@ def checked(review: Review, text: str) -> list[tuple[str, bool]]:
             ("commit-latency", "1 log", "commit", "p99", 0.99, ">", 5e6),
         ),
         ("mixed.p99.9>=1ms", ("mixed", "*", "", "p99.9", 0.999, ">=", 1e6)),
-        (" mixed [ 70 % ] . IOPS < 90k ", ("mixed", "70 %", "", "iops", None, "<", 90_000)),
-        ("quick[SEQ1M Q8T1 read].MB/s < 2000", ("quick", "SEQ1M Q8T1 read", "", "mb/s", None, "<", 2e9)),
-        ("quick[*].MB/s < 1GiB/s", ("quick", "*", "", "mb/s", None, "<", 1 << 30)),
+        (" mixed [ 70 % ] . IOPS < 90k ", ("mixed", "70 %", "", "IOPS", None, "<", 90_000)),
+        ("quick[SEQ1M Q8T1 read].MB/s < 2000", ("quick", "SEQ1M Q8T1 read", "", "MB/s", None, "<", 2e9)),
+        ("quick[*].MB/s < 1GiB/s", ("quick", "*", "", "MB/s", None, "<", 1 << 30)),
         ("mine[x, 1.5].a, b.c.mean > 1us", ("mine", "x, 1.5", "a, b.c", "mean", None, ">", 1e3)),
         ("write-pressure.achieved < 90MB/s", ("write-pressure", "*", "", "achieved", None, "<", 9e7)),
     ],
@@ -142,7 +144,7 @@ def test_a_position_that_was_not_measured_is_undecided(saved: Review) -> None:
 
 
 def test_an_unsupported_tail_is_undecided_and_says_how_much_longer(saved: Review) -> None:
-    (condition,) = conditions.parsed(["write-pressure[100].p99.9999 > 1ns"])
+    (condition,) = conditions.parsed(["write-pressure[100].p99.9999 > 1s"])
     ((_, violation),) = conditions.violations(saved, [condition])
     assert violation.unknown
     assert "cannot be judged: it needs 10,000,000 samples and has " in violation.message
@@ -166,10 +168,45 @@ def test_a_decision_holds_for_every_value_of_the_interval(
         inside = [*ends, sum(ends) / 2]
     value = inside[-1]
     holds = {OPERATORS[op](point, limit) for point in inside}
-    expected = holds.pop() if len(holds) == 1 else None
-    assert decided(Figure(value, low, high), op, limit) is expected
-    assert decided(Figure(value, low, high, supported=False), op, limit) is None
-    assert decided(Figure(value, low, high, long_enough=False), op, limit) is None
+    decided = {True: Outcome.MISSED, False: Outcome.MET}
+    expected = decided[holds.pop()] if len(holds) == 1 else Outcome.NOT_SHOWN
+    assert ruled(Figure(value, low, high), op, limit).outcome is expected
+    for doubt in (
+        Figure(value, low, high, supported=False, needed=2, count=1),
+        Figure(value, low, high, long_enough=False),
+    ):
+        assert ruled(doubt, op, limit).outcome is Outcome.NOT_SHOWN
+
+
+def test_a_lower_quantile_decides_as_it_does_in_a_verdict(saved: Review) -> None:
+    position = SuiteResult(saved, saved.manifest.plans[0]).positions[0]
+    median = position.figures.quantile(0.5)
+    assert median is not None
+    assert median.low is not None
+    (condition,) = conditions.parsed([f"write-pressure[100].p99.9999 > {median.low * 0.9:.0f}ns"])
+    ((_, violation),) = conditions.violations(saved, [condition])
+    assert not violation.unknown
+    assert "p99.9999 is ~" in violation.message
+    assert "; even a lower quantile is above " in violation.message
+
+
+@pytest.fixture(scope="module")
+def commits(tmp_path_factory: pytest.TempPathFactory) -> Review:
+    path = tmp_path_factory.mktemp("commits") / "saved"
+    iogauge.review("model:p4800x", suites="commit-latency", runtime="200ms", seed=1, output=path)
+    return Review.open(path)
+
+
+def test_a_sync_has_no_rate_in_bytes(commits: Review) -> None:
+    with pytest.raises(UsageError, match=re.escape("there is no MB/s of syncs")):
+        checked(commits, "commit-latency[1 log].write, then fdatasync.MB/s < 1")
+    # Writes with O_DSYNC have one.
+    assert checked(commits, "commit-latency[1 log].MB/s < 1") == []
+    ((step, violation),) = conditions.violations(
+        commits, conditions.parsed(["commit-latency[1 log].MB/s > 1"])
+    )
+    assert "dsync" in step
+    assert "MB/s is " in violation.message
 
 
 def test_every_position_of_a_new_review_can_be_named_as_the_table_names_it(tmp_path: Path) -> None:
