@@ -159,13 +159,13 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
     assert goal is not None  # every search has one
     kept, missed = search.holds, search.breaks
     if search.estimate is not None:
-        value, least, most = (
-            None if load is None else numbers.position(numbers.three_digits(load))
-            for load in (search.estimate, kept, missed)
-        )
-        unit = numbers.unit_of(search.estimate, axis.unit)
-        within = f"≥ {least}" if most is None else f"{least}–{most}"
-        yield KeyFigure(f"{about}Limit, {axis.name}", f"{value} {unit}", within)
+        ends = [
+            f"{name} {numbers.position(at)}"
+            for name, at in (("kept", kept), ("missed", missed))
+            if at is not None
+        ]
+        limit = numbers.placed(numbers.three_digits(search.estimate), axis.unit)
+        yield KeyFigure(f"{about}Limit, estimated", limit, ", ".join(ends))
     for name, at in (("Kept", kept), ("Missed", missed)):
         longest = max(
             (load for load in search.loads if load.at == at), key=lambda load: load.longer, default=None
