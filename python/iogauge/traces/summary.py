@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from iogauge.errors import IogaugeError
 from iogauge.schema import Direction
 from iogauge.stats.histogram import Histogram
 from iogauge.traces.file import Facts, Trace
@@ -111,7 +112,7 @@ class Summary:
 def summarise(trace: Trace, *, on_progress: Callable[[int], None] = lambda _: None) -> Summary:
     """Return what a trace has. ``on_progress`` gets the number of requests so far.
 
-    Raises IogaugeError if the trace is damaged.
+    Raises IogaugeError if the trace is damaged or empty.
     """
     counter = _Counter(_slot_ns(trace.span_ns))
     done = 0
@@ -119,6 +120,8 @@ def summarise(trace: Trace, *, on_progress: Callable[[int], None] = lambda _: No
         counter.add(rows)
         done += len(rows)
         on_progress(done)
+    if not done:
+        raise IogaugeError(f"{trace.path}: the trace has no requests", hint="import or record another")
     return counter.summary(trace)
 
 

@@ -59,6 +59,7 @@ PRINTED = {
 ELSEWHERE = {
     "completion": "prints a script for a shell",
     "recover": "prints the paths of logs; its tests have them",
+    "trace record": "needs root and a disk",
     "model fit": "takes minutes, and prints what model compare does",
     "model serve": "serves until it is ended",
 }
