@@ -37,20 +37,19 @@ def import_(
     ] = False,
 ) -> None:
     """Write the trace and print its name."""
-    from iogauge.store.outputs import Claims, Existing
+    from iogauge.library.traces.imported import import_trace
     from iogauge.text import numbers
-    from iogauge.traces.formats import format_named
-    from iogauge.traces.importing import import_trace
 
     process.begin()
-    chosen = format_named(format) if format is not None else None
-    sink = Claims(inputs=files, say=streams.say).file(output, existing=Existing.OWN)
-    with sink.atomic() as file:
-        facts = import_trace(files, file, format=chosen, skip_bad=skip_bad)
-    if facts.skipped:
-        streams.say(f"warning: {numbers.counted(facts.skipped, 'record')} left out")
+    trace = import_trace(
+        files,
+        output,
+        format=format,
+        skip_bad=skip_bad,
+        on_message=lambda text: streams.say(f"warning: {text}"),
+    )
     streams.show(f"{output}\n")
     streams.say(
-        f"{numbers.counted(facts.requests, 'request')} of {facts.source}; next: iogauge trace show "
+        f"{numbers.counted(trace.facts.requests, 'request')} of {trace.facts.source}; next: iogauge trace show "
         f"{numbers.argument(output)}"
     )

@@ -40,9 +40,8 @@ def record(
 ) -> None:
     """Record, and print the trace's name."""
     from iogauge.library.quantities import time_ns
-    from iogauge.store.outputs import Claims, Existing
+    from iogauge.library.traces.recorded import record_trace
     from iogauge.text import numbers
-    from iogauge.traces.recording import Recording, disk_of, holds
 
     command = context.args
     if command and runtime is not None:
@@ -51,25 +50,16 @@ def record(
         child.require_program(command[0])
     lasts_s = time_ns(runtime, name="runtime") / 1e9 if runtime is not None else None
     process.begin()
-    disk = disk_of(target)
-    sink = Claims(targets=[target], say=streams.say).file(output, existing=Existing.OWN)
-    if holds(disk, output):
-        streams.say(f"warning: {output} is on {disk.name}: the trace will have its own writes, too")
     exit_status = 0
-    with sink.atomic() as file:
-        recording = Recording(disk, file)
-        with recording:
-            if command:
-                exit_status = child.run(command)
-            else:
-                _wait(lasts_s)
-        facts = recording.facts
-        assert facts is not None
-    if facts.lost:
-        streams.say(f"warning: the trace is lossy: {numbers.counted(facts.lost, 'event')} lost")
+    with record_trace(target, output, on_message=lambda text: streams.say(f"warning: {text}")) as recording:
+        if command:
+            exit_status = child.run(command)
+        else:
+            _wait(lasts_s)
+    assert recording.facts is not None
     streams.show(f"{output}\n")
     streams.say(
-        f"{numbers.counted(facts.requests, 'request')} of {disk.name}; next: iogauge trace show "
+        f"{numbers.counted(recording.facts.requests, 'request')}; next: iogauge trace show "
         f"{numbers.argument(output)}"
     )
     if exit_status:

@@ -27,22 +27,14 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all numbers.")] = False,
 ) -> None:
     """Print what the trace has."""
-    from iogauge.report.export import claim_charts, write_charts
-    from iogauge.report.trace.charts import trace_charts
-    from iogauge.report.trace.text import screen, to_dict
-    from iogauge.store.outputs import Claims
-    from iogauge.traces.file import Trace
-    from iogauge.traces.summary import summarise
+    from iogauge.library.traces.opened import open_trace
 
     process.begin()
-    with Trace(trace) as opened:
-        summary = summarise(opened)
+    opened = open_trace(trace)
     if as_json:
-        streams.show(json.dumps(to_dict(summary), indent=2, allow_nan=False) + "\n")
+        streams.show(json.dumps(opened.to_dict(), indent=2, allow_nan=False) + "\n")
     else:
-        streams.show("".join(f"{line}\n" for line in screen(summary, trace.name)))
+        streams.show(str(opened))
     if charts is not None:
-        drawn = trace_charts(summary, trace.name)
-        outputs = claim_charts(drawn, charts, Claims(inputs=[trace], say=streams.say))
-        for path in write_charts(drawn, outputs):
+        for path in opened.write_charts(charts):
             streams.say(str(path))
