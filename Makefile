@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES)
 # Where tests are marked slow: what is not collected costs no time.
 SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published tests/traps)
 
-SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
+SYSTEM_TOOLS := blkparse chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check test test-slow test-all test-timed test-system test-devices test-alone vm-image test-vm \
 	test-vm-guests test-wheel fuzz demo docs man bench wheels deb image clean

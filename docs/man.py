@@ -14,8 +14,7 @@ from typing import Any
 
 import iogauge
 from iogauge.cli import COMMANDS
-from iogauge.cli.model import COMMANDS as MODEL_COMMANDS
-from iogauge.cli.terminal.commands import load
+from iogauge.cli.terminal.commands import every_command, load
 
 ROOT = "Measure how a storage drive responds under load, and say how sure that is."
 STATUS = (
@@ -29,9 +28,8 @@ STATUS = (
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each page."""
-    commands = [(name,) for name in COMMANDS] + [("model", name) for name in MODEL_COMMANDS]
     yield "iogauge.1", _root()
-    for words in commands:
+    for words in every_command():
         yield f"iogauge-{'-'.join(words)}.1", _page(*words)
 
 
@@ -51,7 +49,7 @@ def _root() -> str:
 
 def _page(*words: str) -> str:
     command = load(*words)
-    about = (MODEL_COMMANDS if words[0] == "model" and len(words) > 1 else COMMANDS)[words[-1]]
+    about = every_command()[words]
     text, examples = _parted(command.help or "")
     group = hasattr(command, "commands")
     usage = (

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import iogauge
 from iogauge.cli import COMMANDS
-from iogauge.cli.model import COMMANDS as MODEL_COMMANDS
-from iogauge.cli.terminal.commands import call
+from iogauge.cli.terminal.commands import call, every_command
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -53,11 +52,8 @@ def commands_page() -> str:
     parts[-1] += "".join(
         f"\n| [`iogauge {name}`](#iogauge-{name}) | {text} |" for name, text in COMMANDS.items()
     )
-    for name in COMMANDS:
-        parts += _command(name)
-        if name == "model":
-            for subcommand in MODEL_COMMANDS:
-                parts += _command(name, subcommand)
+    for words in every_command():
+        parts += _command(*words)
     return "\n\n".join(parts) + "\n"
 
 

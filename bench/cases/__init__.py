@@ -20,6 +20,7 @@ from bench.cases import (
     quantiles,
     rates,
     startup,
+    traces,
     tracing,
 )
 from bench.results import Finding
@@ -39,6 +40,7 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "startup": startup.times,
     "commands": commands.times,
     "trace-latency": tracing.cost,
+    "trace-import": traces.imports,
     "model": model.speed,
     "model-linear": model.linearity,
     "model-review": pressure.review,
@@ -46,5 +48,5 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "coverage": coverage.intervals,
 }
 
-WITHOUT_FIO = frozenset({"commands", "coverage", "pictures", "trace-latency"})
+WITHOUT_FIO = frozenset({"commands", "coverage", "pictures", "trace-import", "trace-latency"})
 """The cases that do not run fio."""

@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from iogauge.library.running.result import DirectionResult, JobResult, Latency, RunResult
     from iogauge.library.running.run import run
     from iogauge.library.suites import Suites, SuiteSummary, list_suites
+    from iogauge.library.traces.imported import import_trace
+    from iogauge.library.traces.opened import Trace, open_trace
+    from iogauge.library.traces.recorded import record_trace
     from iogauge.library.tuning import apply_tuning, tune, tuning_status, undo_tuning
     from iogauge.library.tunings.ladder import ladder
     from iogauge.machine.tuning.session import Tuning
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from iogauge.results.run import Run
     from iogauge.results.suite_result import SuiteResult
     from iogauge.stats.figure import Figure
+    from iogauge.traces.recording import Recording
     from iogauge.verdicts.fitness import Fitness
 
 __version__ = "0.1.0"
@@ -95,6 +99,7 @@ __all__ = [
     "Position",
     "Progress",
     "Published",
+    "Recording",
     "Review",
     "ReviewOptions",
     "Run",
@@ -106,6 +111,7 @@ __all__ = [
     "SuiteResult",
     "SuiteSummary",
     "Suites",
+    "Trace",
     "Tuning",
     "TuningStatus",
     "UnknownNameError",
@@ -123,6 +129,7 @@ __all__ = [
     "fit_twin",
     "follow",
     "import_results",
+    "import_trace",
     "judge",
     "ladder",
     "list_reviews",
@@ -131,11 +138,13 @@ __all__ = [
     "models",
     "new_model",
     "open_review",
+    "open_trace",
     "options",
     "plan",
     "published",
     "query",
     "quick",
+    "record_trace",
     "recover",
     "review",
     "run",
@@ -173,6 +182,7 @@ _MODULES = {
     "Position": "results.position",
     "Progress": "library.progress",
     "Published": "library.reading.published",
+    "Recording": "traces.recording",
     "Review": "library.reading.saved",
     "ReviewOptions": "library.options",
     "Run": "results.run",
@@ -184,6 +194,7 @@ _MODULES = {
     "SuiteResult": "results.suite_result",
     "SuiteSummary": "library.suites",
     "Suites": "library.suites",
+    "Trace": "library.traces.opened",
     "Tuning": "machine.tuning.session",
     "TuningStatus": "machine.tuning.status",
     "UnknownNameError": "errors",
@@ -200,6 +211,7 @@ _MODULES = {
     "fit_twin": "library.models.fitted",
     "follow": "library.follow",
     "import_results": "library.reading.imported",
+    "import_trace": "library.traces.imported",
     "judge": "library.reading.judge",
     "ladder": "library.tunings.ladder",
     "list_reviews": "library.reading.reviews",
@@ -208,11 +220,13 @@ _MODULES = {
     "models": "library.models.listed",
     "new_model": "library.models.own",
     "open_review": "library.reading.saved",
+    "open_trace": "library.traces.opened",
     "options": "library.job_options",
     "plan": "library.plan",
     "published": "library.reading.published",
     "query": "library.reading.questions",
     "quick": "library.quick",
+    "record_trace": "library.traces.recorded",
     "recover": "library.running.recover",
     "review": "library.review",
     "run": "library.running.run",

@@ -81,6 +81,51 @@ class Server:
     def stop(self) -> None:
         """End the service."""
 
+class TraceParser:
+    """A reader of one file of a trace, piece by piece."""
+
+    def __init__(self, layout: str, skip_bad: bool) -> None:
+        """``layout``, of crates/trace's ``Format``, as JSON. ``skip_bad``: count bad lines instead of failing."""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Return the rows in the next piece, ``ROW`` each; of an empty piece, those at the file's end.
+
+        Raise ValueError, whose ``args`` are the place in the file and the problem.
+        """
+
+    def devices(self) -> list[str]:
+        """Return the names of the devices so far, by their number."""
+
+    def skipped(self) -> int:
+        """Return how many lines or records were left out."""
+
+class TracePairing:
+    """Makes requests of their two events."""
+
+    def feed(self, events: bytes) -> bytes:
+        """Take events in the order of their times; return complete requests, or, without events, the rest."""
+
+    def unmatched(self) -> int:
+        """Return how many completions were of requests that the trace does not have."""
+
+class TraceReuse:
+    """Counts how requests come back to the same blocks."""
+
+    def __init__(self, block_bytes: int, most_blocks: int) -> None:
+        """Count blocks of ``block_bytes``, and keep at most ``most_blocks`` of them."""
+
+    def feed(self, rows: bytes) -> float:
+        """Count requests; return how many different blocks were used so far."""
+
+    def uses(self) -> float:
+        """Return how many uses of blocks there were."""
+
+    def exact(self) -> bool:
+        """Return whether every block was counted."""
+
+    def hits(self) -> list[tuple[float, float]]:
+        """Return pairs: the blocks that a cache holds, and the uses that it serves but the next smaller does not."""
+
 __version__: str
 
 def check_model(drive: str, machine: str) -> None:

@@ -7,6 +7,7 @@ else is raised. Knows no fuzzer.
 from __future__ import annotations
 
 import atexit
+import io
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -28,6 +29,9 @@ from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
 from iogauge.store.review import load_manifest, manifest_bytes
 from iogauge.suites import SuiteRequest
 from iogauge.suites.own import toml_plan
+from iogauge.traces.file import Trace
+from iogauge.traces.formats import format_named
+from iogauge.traces.importing import import_trace
 from tests import builders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,6 +181,32 @@ def _windows_audit(data: bytes) -> None:
         assert fact.value or fact.verdict not in ("pass", "differs", "recorded")
 
 
+def _trace(data: bytes) -> None:
+    path, output = scratch() / "recorded", scratch() / "trace"
+    path.write_bytes(data)
+    with output.open("wb") as sink:
+        facts = import_trace([path], sink, skip_bad=bool(data) and data[-1] % 2 == 1)
+    last_ns, count = 0, 0
+    with Trace(output) as trace:
+        assert trace.facts == facts
+        for rows in trace.batches():
+            times = rows["time_ns"]
+            assert times[0] >= last_ns
+            assert (times[1:] >= times[:-1]).all()
+            last_ns, count = int(times[-1]), count + len(rows)
+    assert count == facts.requests > 0
+
+
+def _columns(data: bytes) -> None:
+    path = scratch() / "own.toml"
+    path.write_bytes(data)
+    table = format_named(str(path))
+    # What the file may say, the parser takes: a header is missing, not wrong.
+    recorded = scratch() / "recorded"
+    recorded.write_bytes(b"at;array;op;page;kb;took\n1;a;get;0;4;1\n")
+    import_trace([recorded], io.BytesIO(), format=table)
+
+
 @cache
 def _saved_step() -> tuple[Path, str, dict[str, bytes], tuple[RunRecord, list[Interval]]]:
     folder = scratch() / "review"
@@ -281,6 +311,14 @@ READERS: dict[str, Reader] = {
     ),
     "manifest": Reader(
         _manifest, tuple(sorted(SAVED.glob("*/manifest.json"))), ("null", "1e308", "[]", "{}")
+    ),
+    "trace": Reader(
+        _trace, (), (",", "\n", "fio version 2 iolog\n", "wait", "99999999999", "1.5", "Read"), text=False
+    ),
+    "trace-columns": Reader(
+        _columns,
+        tuple(sorted((ROOT / "python/iogauge/traces/formats").glob("*.toml"))),
+        ("column = ", 'unit = "', 'epoch = "', "header = true", "separator = ", "[latency]", 'ignore = ["'),
     ),
     "step": Reader(_step, (), longest_bytes=64, text=False),
 }

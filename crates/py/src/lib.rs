@@ -4,6 +4,7 @@ mod descriptor;
 mod modelled;
 mod serve;
 mod spill;
+mod trace;
 
 use std::time::Duration;
 
@@ -137,6 +138,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<modelled::ModelHandle>()?;
     module.add_class::<serve::Server>()?;
     module.add_class::<spill::SpillReader>()?;
+    module.add_class::<trace::TraceParser>()?;
+    module.add_class::<trace::TracePairing>()?;
+    module.add_class::<trace::TraceReuse>()?;
     module.add_function(wrap_pyfunction!(modelled::check_model, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(handed_over, module)?)?;

@@ -25,6 +25,7 @@ COMMANDS = {
     "query": "Ask saved reviews questions in SQL.",
     "export": "Write the figures of reviews as CSV or Parquet.",
     "recover": "Write the logs of a run that was killed or interrupted.",
+    "trace": "Traces of I/O requests: import what other programs recorded, show it.",
     "import": "Save results of fio or DiskSpd as a review.",
     "plan": "Show what a review would do, and how long it takes.",
     "audit": "Show the settings of this machine that differ from what low latency wants.",
@@ -37,6 +38,9 @@ COMMANDS = {
 
 FOLDERS = {"audit": "machine", "drive-info": "machine", "ladder": "machine", "tune": "machine"}
 """The folders of the commands that are not in this one."""
+
+GROUPS = ("model", "trace")
+"""The commands that are groups of commands."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

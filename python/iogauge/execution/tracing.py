@@ -114,7 +114,10 @@ class Tracing:
 
 def require_tracing() -> None:
     """Raise IogaugeError if nothing can be traced here, before a run measures or makes anything."""
-    mounted()
+    try:
+        mounted()
+    except IogaugeError as error:
+        raise IogaugeError(str(error), hint=f"{error.hint}, or leave out {option('trace_latency')}") from None
 
 
 def submitting_calls(plan: RunPlan) -> set[str]:

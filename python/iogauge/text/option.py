@@ -23,6 +23,7 @@ _LISTS = ("charts", "destroy", "fail_if", "judge_by", "section", "suites")
 _COMMANDS = {
     "fit_twin": "model fit",
     "import_results": "import",
+    "import_trace": "trace import",
     "list_reviews": "list",
     "model": "model show",
     "models": "model list",
@@ -31,6 +32,7 @@ _COMMANDS = {
     "new_model": "model new",
     "serve_model": "model serve",
     "open_review": "show",
+    "open_trace": "trace show",
     "published": "list --published",
     "write_charts": "export",
     "write_report": "report",

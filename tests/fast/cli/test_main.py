@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 
 from iogauge import __version__, cli
-from iogauge.cli import model as cli_model
 from iogauge.cli.terminal import commands, status
 from iogauge.errors import IogaugeError
 
@@ -86,11 +85,14 @@ def test_without_arguments_help_is_shown(capsys: pytest.CaptureFixture[str]) -> 
         assert f"  {name} " in out
 
 
-def test_a_group_without_arguments_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["model"]) == status.OK
+@pytest.mark.parametrize("group", cli.GROUPS)
+def test_a_group_without_arguments_shows_its_help(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([group]) == status.OK
     out = capsys.readouterr().out
-    assert out.startswith("Usage: iogauge model [OPTIONS] COMMAND [ARGS]...")
-    for name in cli_model.COMMANDS:
+    assert out.startswith(f"Usage: iogauge {group} [OPTIONS] COMMAND [ARGS]...")
+    names = [words[1] for words in commands.every_command() if words[0] == group and len(words) > 1]
+    assert names
+    for name in names:
         assert f"  {name} " in out
 
 
@@ -126,15 +128,14 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_command_has_its_file() -> None:
     folder = Path(cli.__file__).parent
-    commands_of = {folder: cli.COMMANDS, folder / "model": cli_model.COMMANDS}
     # With an underscore for a dash, and where Python has the word itself; a folder, where it has several files.
     missing = [
-        name
-        for place, names in commands_of.items()
-        for command, name in ((command, command.replace("-", "_")) for command in names)
+        words
+        for *group, command in commands.every_command()
+        for words in [(*group, command.replace("-", "_"))]
         if not any(
-            (place / cli.FOLDERS.get(command, "") / file).exists()
-            for file in (f"{name}.py", f"{name}_.py", f"{name}/__init__.py")
+            folder.joinpath(*group, cli.FOLDERS.get(command, "") if not group else "", file).exists()
+            for file in (f"{words[-1]}.py", f"{words[-1]}_.py", f"{words[-1]}/__init__.py")
         )
     ]
     assert missing == []

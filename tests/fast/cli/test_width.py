@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from iogauge import cli
-from iogauge.cli import model as cli_model
-from iogauge.cli.terminal.commands import load
+from iogauge.cli.terminal.commands import every_command, load
 
 NARROW, WIDE = 80, 200
 SAMPLES = Path(__file__).parents[1] / "imports"
@@ -49,6 +48,8 @@ PRINTED = {
     "audit": (("audit",), ("audit", ".")),
     "drive-info": (("drive-info", "."),),
     "tune": (("tune", "--status"),),
+    "trace import": (("trace", "import", f"{SAMPLES}/msr.csv", "--output=new.trace"),),
+    "trace show": (("trace", "show", "msr.trace"),),
     "model list": (("model", "list"),),
     "model show": (("model", "show", "p4800x"), ("model", "show", "anandtech-linux")),
     "model compare": (("model", "compare", "optane-memory-32g"),),
@@ -58,6 +59,7 @@ PRINTED = {
 ELSEWHERE = {
     "completion": "prints a script for a shell",
     "recover": "prints the paths of logs; its tests have them",
+    "trace record": "needs root and a disk",
     "model fit": "takes minutes, and prints what model compare does",
     "model serve": "serves until it is ended",
 }
@@ -91,6 +93,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("reviews")
     for name, arguments in SAVED.items():
         assert cli.main([*arguments, *SHORT, f"--output={place / name}"]) == 0
+    assert cli.main(["trace", "import", f"{SAMPLES}/msr.csv", f"--output={place / 'msr.trace'}"]) == 0
     return place
 
 
@@ -111,8 +114,9 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 
 def commands() -> Iterator[str]:
-    yield from (name for name in cli.COMMANDS if name != "model")
-    yield from (f"model {name}" for name in cli_model.COMMANDS)
+    yield from (
+        " ".join(words) for words in every_command() if words not in {(group,) for group in cli.GROUPS}
+    )
 
 
 def test_every_command_is_looked_at() -> None:

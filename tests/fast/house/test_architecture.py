@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli import COMMANDS
-from iogauge.cli.model import COMMANDS as MODEL_COMMANDS
+from iogauge.cli import COMMANDS, GROUPS
+from iogauge.cli.terminal.commands import every_command
 from iogauge.workload.options.table import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -135,8 +135,8 @@ def is_command(name: str) -> bool:
         words = words[1:]
     elif len(words) == 1 and not name.startswith("--"):
         return name in COMMANDS or name in {option.name for option in OPTIONS}
-    if words[0] == "model" and len(words) > 1:
-        return words[1] in MODEL_COMMANDS
+    if words[0] in GROUPS and len(words) > 1:
+        return tuple(words[:2]) in every_command()
     options = [word for word in words if word.startswith("--")]
     return (words[0] in COMMANDS or words[0] in options) and all(is_option(option) for option in options)
 

@@ -13,9 +13,8 @@ import typer
 
 from iogauge import catalog, workload
 from iogauge.catalog.profiles import load_profile
-from iogauge.cli import COMMANDS
-from iogauge.cli import model as cli_model
-from iogauge.cli.terminal.commands import load
+from iogauge.cli import GROUPS
+from iogauge.cli.terminal.commands import every_command, load
 from iogauge.errors import IogaugeError
 from iogauge.library.conditions import parsed, parsed_of_comparison
 from iogauge.library.find.limits import limits_of
@@ -25,7 +24,7 @@ from iogauge.text.option import command_line
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-NAMES = [*(name for name in COMMANDS if name != "model"), *(f"model {name}" for name in cli_model.COMMANDS)]
+NAMES = [" ".join(words) for words in every_command() if words not in {(group,) for group in GROUPS}]
 
 
 def shown(text: str) -> Iterator[list[str]]:
@@ -69,7 +68,7 @@ OWN_FILES = (".py", ".toml")
 
 def check(words: list[str]) -> None:
     """Parse a command as the command line does, and read the values that only the command reads."""
-    number = 2 if words[0] == "model" else 1
+    number = 2 if words[0] in GROUPS else 1
     command = load(*words[:number])
     context = command.make_context(" ".join(words[:number]), words[number:])
     values = context.params

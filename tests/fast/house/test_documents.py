@@ -11,8 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from iogauge.cli import COMMANDS
-from iogauge.cli.model import COMMANDS as MODEL_COMMANDS
+from iogauge.cli import GROUPS
+from iogauge.cli.terminal.commands import every_command
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
@@ -100,15 +100,13 @@ def test_every_command_has_an_example_in_its_help() -> None:
     for text in page.split("```text\nUsage: ")[1:]:
         usage, _, rest = text.partition("\n")
         command = usage.partition(" [OPTIONS]")[0]
-        if command != "iogauge model":
+        if command.removeprefix("iogauge ") not in GROUPS:
             assert re.search(rf"^ {{6}}(eval \"\$\()?{command}\b", rest, re.MULTILINE), command
 
 
 def test_manual_pages_are_made_of_the_help(tmp_path: Path) -> None:
     script_of_docs("man").main(tmp_path)
-    names = {"iogauge", *(f"iogauge-{name}" for name in COMMANDS)} | {
-        f"iogauge-model-{name}" for name in MODEL_COMMANDS
-    }
+    names = {"iogauge", *(f"iogauge-{'-'.join(words)}" for words in every_command())}
     assert {path.stem for path in tmp_path.iterdir()} == names
     page = (tmp_path / "iogauge-quick.1").read_text()
     assert ".SH EXAMPLES\n.EX\niogauge quick /dev/nvme0n1\n" in page
@@ -121,7 +119,7 @@ def test_manual_pages_are_made_of_the_help(tmp_path: Path) -> None:
 
 def test_the_site_shows_the_help_of_every_command() -> None:
     page = script_of_docs("reference").commands_page()
-    for command in [*COMMANDS, *(f"model {name}" for name in MODEL_COMMANDS)]:
+    for command in map(" ".join, every_command()):
         assert f"# iogauge {command}\n\n```text\nUsage: iogauge {command} " in page
 
 
@@ -143,7 +141,7 @@ def test_architecture_maps_every_package() -> None:
     assert sorted(mapped) == packages()
 
 
-@pytest.mark.parametrize("crate", ["core", "engine", "model", "nbd"])
+@pytest.mark.parametrize("crate", ["core", "engine", "model", "nbd", "trace"])
 def test_architecture_maps_every_file_of_a_crate(crate: str) -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     section = text.partition(f"### `crates/{crate}`")[2].partition("\n### ")[0]

@@ -24,7 +24,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from iogauge.cli import COMMANDS, FOLDERS
+from iogauge.cli import COMMANDS, FOLDERS, GROUPS
 from iogauge.cli.terminal import completing, leftover, one_dash, process, status, streams
 from iogauge.errors import IogaugeError
 from iogauge.text import invalid
@@ -129,6 +129,17 @@ def load(*words: str) -> Any:
             param.display_type_rich = _no_type  # type: ignore[assignment, method-assign]
     completing.add_values(command.params)
     return command
+
+
+def every_command() -> dict[tuple[str, ...], str]:
+    """Return what each command is for, by its words; a group stands before its commands."""
+    commands: dict[tuple[str, ...], str] = {}
+    for name, text in COMMANDS.items():
+        commands[name,] = text
+        if name in GROUPS:
+            table = importlib.import_module(f"iogauge.cli.{name}").COMMANDS
+            commands |= {(name, subcommand): about for subcommand, about in table.items()}
+    return commands
 
 
 def _no_type(**_: object) -> str:

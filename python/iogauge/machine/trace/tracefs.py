@@ -20,7 +20,6 @@ from iogauge.errors import IogaugeError
 
 MOUNTS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 _PREFIX = "iogauge-"
-_LEAVE_OUT = "or leave out --trace-latency"
 _ATTEMPTS = 10
 """To make an instance: until it is held, another process may take it for one that was left."""
 
@@ -31,10 +30,10 @@ def mounted(places: tuple[Path, ...] = MOUNTS) -> Path:
         if os.access(place / "instances", os.W_OK):
             return place
     if os.geteuid() != 0:
-        raise IogaugeError("only root may trace latencies", hint=f"run it as root, {_LEAVE_OUT}")
+        raise IogaugeError("only root may trace requests", hint="run it as root")
     raise IogaugeError(
         f"tracefs is not mounted at {places[0]}, or the kernel lacks tracing",
-        hint=f"mount -t tracefs tracefs {places[0]}, {_LEAVE_OUT}",
+        hint=f"mount -t tracefs tracefs {places[0]}",
     )
 
 
@@ -122,4 +121,4 @@ def instances(root: Path) -> Iterator[Path]:
 
 def refused(error: OSError) -> IogaugeError:
     """Return the error of a tracefs that refused something."""
-    return IogaugeError(f"the kernel refused to trace: {error}", hint=f"see dmesg, {_LEAVE_OUT}")
+    return IogaugeError(f"the kernel refused to trace: {error}", hint="see dmesg")

@@ -6,25 +6,19 @@ but the kernel's own recording goes on while requests are measured.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from threading import Event, Thread
 
-from iogauge.errors import IogaugeError
-from iogauge.machine.stat import parse_stat, without_requests
-from iogauge.machine.trace.events import KINDS, Kind, parse_events, usable
-from iogauge.machine.trace.formats import Format, lost_events, page_bytes, parse_format
+from iogauge.machine.stat import parse_stat
+from iogauge.machine.trace.device_events import BUFFER_KIB, DeviceEvents
+from iogauge.machine.trace.events import Kind
 from iogauge.machine.trace.matching import Requests, match
-from iogauge.machine.trace.tracefs import Instance, mounted, refused
 from iogauge.machine.trace.windows import FIRST, next_window
 from iogauge.schema import LatencyTrace
-from iogauge.target.users.sysfs import HOST, BlockDevice, Host
+from iogauge.target.users.sysfs import HOST, Host
 
-BUFFER_KIB = 65_536
-"""The buffers of all CPUs together; each has an eighth of it at most, and a mebibyte at least."""
 _NS = 10**9
 
 
@@ -46,23 +40,10 @@ class Tracer:
 
         Raises IogaugeError if latencies of the device cannot be traced here.
         """
-        block_device = BlockDevice.by_name(device, host)
-        if block_device is None:
-            raise IogaugeError(f"{device} is no block device whose requests can be traced")
-        self._device, self._collect = block_device, collect
-        self._with_requests = not without_requests([device], host)
-        self._instance = Instance(mounted() if root is None else root)
-        self._pages: list[int] = []
-        self._switches: list[str] = []
-        self._formats: dict[Kind, list[Format]] = {}
-        try:
-            self._set_up(buffer_kib, calls)
-        except (OSError, ValueError) as error:
-            self._close()
-            raise refused(error) if isinstance(error, OSError) else IogaugeError(str(error)) from None
-        except BaseException:
-            self._close()
-            raise
+        self._events = DeviceEvents(
+            device, kinds=tuple(Kind), calls=calls, root=root, host=host, buffer_kib=buffer_kib
+        )
+        self._device, self._collect = self._events.device, collect
         self._ended = Event()
         self._thread: Thread | None = None
         self._windows = self._traced_ns = self._begun_ns = 0
@@ -85,14 +66,11 @@ class Tracer:
             if self._thread is not None:
                 self._thread.join()
             elapsed_ns = time.monotonic_ns() - self._begun_ns if self._begun_ns else 0
-            lost = 0
-            with contextlib.suppress(OSError):
-                stats = (self._instance.read(f"per_cpu/{cpu}/stats") for cpu in self._instance.cpus())
-                lost = sum(map(lost_events, stats))
-            self._close()
+            lost = self._events.lost()
+            self._events.close()
             self._result = LatencyTrace(
                 device=self._device.name,
-                requests=self._with_requests,
+                requests=self._events.with_requests,
                 windows=self._windows,
                 traced_ns=self._traced_ns,
                 elapsed_ns=elapsed_ns,
@@ -101,43 +79,6 @@ class Tracer:
                 **self._counts,
             )
         return self._result
-
-    def _set_up(self, buffer_kib: int, calls: Collection[str]) -> None:
-        instance = self._instance
-        self._page_bytes = page_bytes(instance.read("events/header_page"))
-        cpus = instance.cpus()
-        share_kib = min(max(buffer_kib // max(len(cpus), 1), 1024), 8192)
-        instance.write("trace_clock", "mono")
-        instance.write("buffer_size_kb", str(min(share_kib, buffer_kib)))
-        numbers = {self._device.number, self._device.disk.number}
-        condition = " || ".join(f"dev == {_kernel_number(number)}" for number in sorted(numbers))
-        for name, kind in KINDS.items():
-            if kind not in (Kind.ISSUE, Kind.COMPLETE) or name.startswith("block_rq") == self._with_requests:
-                self._add_event(f"block/{name}", kind, condition)
-        for call in calls:
-            self._add_event(f"syscalls/sys_enter_{call}", Kind.ENTER)
-        self._pages = [instance.open_pages(cpu) for cpu in cpus]
-
-    def _add_event(self, name: str, kind: Kind, condition: str = "") -> None:
-        """Make an event one of those that windows switch, if the kernel has it."""
-        instance, directory = self._instance, f"events/{name}"
-        if not instance.has(f"{directory}/format"):
-            if kind in (Kind.MERGE, Kind.ENTER):
-                return
-            raise IogaugeError(
-                f"the kernel has no trace event {name}", hint="use a kernel with CONFIG_BLK_DEV_IO_TRACE"
-            )
-        layout = parse_format(instance.read(f"{directory}/format"))
-        if not usable(layout, kind):
-            raise IogaugeError(f"the kernel's trace event {name} has other fields than this iogauge knows")
-        self._formats.setdefault(kind, []).append(layout)
-        if condition:
-            instance.write(f"{directory}/filter", condition)
-        if kind is Kind.MERGE:
-            # Rare: on for the whole run, because switching takes longer.
-            instance.write(f"{directory}/enable", "1")
-        else:
-            self._switches.append(f"{directory}/enable")
 
     def _run(self, delay_ns: int) -> None:
         try:
@@ -165,7 +106,7 @@ class Tracer:
         """Trace one window. Return how many events it had, and whether the run lasted until its end."""
         threads = _own_threads()
         try:
-            self._switch("1")
+            self._events.switch(on=True)
             begin_ns = time.monotonic_ns()
             self._ended.wait(sample_ns / _NS)
             last_ns = time.monotonic_ns()
@@ -173,10 +114,10 @@ class Tracer:
             end_ns = time.monotonic_ns()
             lasted = not self._ended.is_set()
         finally:
-            self._switch("0")
+            self._events.switch(on=False)
             self._closed_ns, self._at_closing = time.monotonic_ns(), self._completed()
         threads |= _own_threads()
-        events = parse_events(self._take(), self._formats, page_bytes=self._page_bytes)
+        events = self._events.take()
         requests = match(events, begin_ns=begin_ns, last_ns=last_ns, end_ns=end_ns, threads=threads)
         self._windows += 1
         complete = int(requests.complete.sum())
@@ -192,47 +133,14 @@ class Tracer:
         self._collect(requests)
         return len(events.time_ns), lasted
 
-    def _switch(self, value: str) -> None:
-        if value == "1":
-            self._instance.write("tracing_on", "1")
-        for name in self._switches:
-            self._instance.write(name, value)
-        if value == "0":
-            self._instance.write("tracing_on", "0")
-
-    def _take(self) -> bytes:
-        """Return all pages that were recorded, and so empty the buffers."""
-        pages = []
-        for descriptor in self._pages:
-            with contextlib.suppress(BlockingIOError):
-                while page := os.read(descriptor, self._page_bytes):
-                    pages.append(page.ljust(self._page_bytes, b"\0"))
-        return b"".join(pages)
-
     def _completed(self) -> int:
         """Return how many reads and writes the device has completed since the machine started."""
         counters = parse_stat(self._device.text("stat") or "")
         return counters[0] + counters[4]
 
-    def _close(self) -> None:
-        for descriptor in self._pages:
-            os.close(descriptor)
-        self._pages = []
-        self._instance.close()
-
 
 def _rate(ios: int, elapsed_ns: int) -> float:
     return ios * _NS / max(elapsed_ns, 1)
-
-
-def _kernel_number(number: str) -> int:
-    """Return ``major:minor`` as the number that events hold.
-
-    >>> _kernel_number("8:1")
-    8388609
-    """
-    major, minor = map(int, number.split(":"))
-    return major << 20 | minor
 
 
 def _own_threads() -> set[int]:

@@ -10,6 +10,7 @@ import pytest
 from iogauge import execution
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
+from iogauge.execution import tracing
 from iogauge.execution.tracing import Tracing
 from iogauge.machine.trace import Tracer
 from iogauge.machine.trace.tracefs import mounted
@@ -21,8 +22,11 @@ def test_only_root_may_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(IogaugeError, match="only root") as error:
         mounted((tmp_path,))
-    assert error.value.hint is not None
-    assert "--trace-latency" in error.value.hint
+    assert error.value.hint == "run it as root"
+    monkeypatch.setattr(tracing, "mounted", lambda: mounted((tmp_path,)))
+    with pytest.raises(IogaugeError) as error:
+        tracing.require_tracing()
+    assert error.value.hint == "run it as root, or leave out trace_latency"
 
 
 def test_a_machine_without_tracefs_is_told_how_to_mount_it(

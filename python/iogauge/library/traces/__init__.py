@@ -1,0 +1,1 @@
+"""Traces of I/O requests: recorded, imported, opened."""

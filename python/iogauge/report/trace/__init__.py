@@ -1,0 +1,1 @@
+"""What people read of a trace: its answer on one screen, and its charts."""

@@ -1,0 +1,45 @@
+"""``import_trace`` and ``open_trace``: what a script gets of a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import iogauge
+from tests.fast.traces import trace_samples as samples
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> iogauge.Trace:
+    (tmp_path / "hm.csv").write_bytes(samples.msr() + b"nonsense\n")
+    said: list[str] = []
+    trace = iogauge.import_trace(
+        tmp_path / "hm.csv", str(tmp_path / "hm.trace"), skip_bad=True, on_message=said.append
+    )
+    assert said == ["1 record left out"]
+    return trace
+
+
+def test_a_trace_is_a_table_a_screen_and_charts(trace: iogauge.Trace) -> None:
+    assert repr(trace).endswith("hm.trace: 4 requests>")
+    assert (trace.facts.source, trace.facts.skipped) == ("msr", 1)
+    frame = trace.to_polars()
+    assert frame.columns == ["time_ns", "device", "direction", "offset_bytes", "size_bytes", "latency_ns"]
+    assert frame["device"].to_list() == ["hm-3", "hm-3", "hm-7", "hm-3"]
+    assert trace.summary.requests == 4
+    assert str(trace).startswith("hm.trace: 4 requests in 2 s")
+    assert [chart.name for chart in trace.charts] == ["rates", "mix", "sizes", "arrivals", "footprint"]
+    assert trace.charts[0].to_polars().columns == ["start_s", "end_s", "direction", "iops", "rate_MBps"]
+    assert iogauge.open_trace(trace.path).to_dict() == trace.to_dict()
+
+
+def test_what_is_refused_names_the_arguments(trace: iogauge.Trace, tmp_path: Path) -> None:
+    with pytest.raises(iogauge.UsageError, match="no format is named rms"):
+        iogauge.import_trace(tmp_path / "hm.csv", tmp_path / "t", format="rms")
+    with pytest.raises(iogauge.UsageError):
+        iogauge.open_trace(3)  # type: ignore[arg-type]
+    with pytest.raises(iogauge.IogaugeError, match="is no block device"):
+        iogauge.record_trace("/dev/null", tmp_path / "t")
+    with pytest.raises(iogauge.IogaugeError, match="is an input of this command"):
+        iogauge.import_trace(tmp_path / "hm.csv", tmp_path / "hm.csv")
