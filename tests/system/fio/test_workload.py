@@ -87,12 +87,14 @@ FILES = {
         thinktime=2ms
         thinktime_spin=100us
         thinktime_blocks=16
+        thinktime_blocks_type=issue
         [long]
         runtime=1h
         time_based
         ramp_time=250usec
         startdelay=5-10
         thinktime=1s
+        thinktime_iotime=2
         [longer]
         runtime=2d
         time_based=1
@@ -229,6 +231,20 @@ FILES = {
         rw=randread
         fallocate=native
         end_fsync=0
+    """,
+    "files": """
+        [global]
+        rw=randread
+        [several]
+        nrfiles=3
+        size=1m
+        file_service_type=random:2
+        filename_format=data-$jobnum.$filenum
+        [sized]
+        nr_files=2
+        filesize=64k
+        openfiles=4
+        file_service_type=sequential
     """,
     "priorities_and_ends": """
         [global]
