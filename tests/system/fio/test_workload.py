@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.workload import load, parse, to_fio
+from iogauge.workload import from_arguments, load, parse, to_command, to_fio
 from tests.fio_parser import AMOUNTS, DIRECTIONS, ENVIRON, SCALARS, assert_like_fio, fio
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
@@ -288,6 +289,22 @@ def test_what_is_written_means_the_same_to_fio(name: str, tmp_path: Path) -> Non
     path.write_text(to_fio(jobs))
     assert load(path).jobs == jobs.jobs
     assert_like_fio(path)
+
+
+# With several [global] sections fio's command has the options of the second at the job before it, and it does not
+# quote a blank in a name.
+SHOWN = sorted(FILES.keys() - {"globals", "substitution"})
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_commands_of_fio_and_of_iogauge_are_the_same_jobs(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.fio"
+    path.write_text(dedented(FILES[name]))
+    jobs = load(path, environ=ENVIRON)
+    theirs = shlex.split(fio("--showcmd", str(path), cwd=tmp_path).stdout)
+    assert theirs[0] == "fio"
+    assert from_arguments(theirs[1:]).jobs == from_arguments(to_command(jobs)).jobs == jobs.jobs
+    assert fio("--parse-only", *to_command(jobs), cwd=tmp_path).returncode == 0
 
 
 def test_every_numeric_option_is_compared(tmp_path: Path) -> None:
