@@ -123,6 +123,7 @@ SCALARS: dict[str, Callable[[Job], object]] = {
     "fixedbufs": lambda job: job.fixedbufs,
     "fsync": lambda job: job.fsync,
     "fsync_on_close": lambda job: job.fsync_on_close,
+    "filesize": lambda job: job.filesize,
     "group_reporting": lambda job: job.group_reporting,
     "hipri": lambda job: job.hipri,
     "invalidate": lambda job: job.invalidate,
@@ -140,6 +141,7 @@ SCALARS: dict[str, Callable[[Job], object]] = {
     "nice": lambda job: (job.nice or 0) % 2**64,
     "norandommap": lambda job: job.norandommap,
     "number_ios": lambda job: job.number_ios,
+    "nrfiles": lambda job: job.nrfiles,
     "numjobs": lambda job: job.numjobs,
     "prio": lambda job: job.prio,
     "prioclass": lambda job: job.prioclass,
@@ -157,6 +159,7 @@ SCALARS: dict[str, Callable[[Job], object]] = {
     "stonewall": lambda job: job.stonewall,
     "thinktime": lambda job: job.thinktime_ns // 1000,
     "thinktime_blocks": lambda job: job.thinktime_blocks,
+    "thinktime_iotime": lambda job: job.thinktime_iotime_ns // 1000,
     "thinktime_spin": lambda job: job.thinktime_spin_ns // 1000,
     "thread": lambda job: job.thread,
     "time_based": lambda job: job.time_based,
@@ -181,9 +184,12 @@ DIRECTIONS: dict[str, tuple[Callable[[Job], PerDirection[int]], int]] = {
 WORDS: dict[str, Callable[[Job], str]] = {
     "rw": lambda job: job.rw.value,
     "rate_process": lambda job: job.rate_process,
+    "thinktime_blocks_type": lambda job: job.thinktime_blocks_type,
     "cpus_allowed_policy": lambda job: job.cpus_allowed_policy,
     "ioengine": lambda job: job.ioengine.value,
     "description": lambda job: job.description,
+    "filename_format": lambda job: job.filename_format,
+    "file_service_type": lambda job: job.file_service_type,
 }
 
 

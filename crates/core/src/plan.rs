@@ -130,6 +130,18 @@ pub enum Distribution {
     },
 }
 
+/// Which file a request goes to: fio's `file_service_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileOrder {
+    /// Files take turns.
+    Roundrobin,
+    /// A file is drawn from those that are not finished in this pass.
+    Random,
+    /// One file is finished before the next.
+    Sequential,
+}
+
 /// Which offset, length and direction come next.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct PatternPlan {
@@ -153,6 +165,10 @@ pub struct PatternPlan {
     pub fdatasync_every: u64,
     /// Whether each file is synced at the end of the job, if writes since the last sync need it.
     pub sync_at_end: bool,
+    /// Which file comes next.
+    pub file_order: FileOrder,
+    /// Requests in a row to one file, positive; without meaning if files are sequential.
+    pub file_run: u64,
 }
 
 impl PatternPlan {
@@ -229,7 +245,7 @@ impl SchedulePlan {
 }
 
 /// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct BufferPlan {
     /// Writes new content before every write.
     pub refill: bool,
@@ -241,6 +257,8 @@ pub struct BufferPlan {
     pub compress_percent: f64,
     /// Share of writes whose content repeats an earlier one's, in `[0, 100]`.
     pub dedupe_percent: f64,
+    /// Bytes that are repeated instead of random ones, or in the compressible share instead of zeroes; may be empty.
+    pub pattern: Vec<u8>,
 }
 
 /// How requests reach the target.
@@ -333,12 +351,16 @@ pub struct WorkerPlan {
     pub schedule: PerDirection<SchedulePlan>,
     /// Exponential gaps instead of equal ones.
     pub poisson: bool,
-    /// Pause after every `thinktime_blocks` completions.
+    /// Length of the pauses; 0: none.
     pub thinktime_ns: Nanos,
     /// How much of the pause burns CPU.
     pub thinktime_spin_ns: Nanos,
-    /// See `thinktime_ns`; positive.
+    /// Requests from one pause to the next; 0: any number.
     pub thinktime_blocks: u64,
+    /// Whether `thinktime_blocks` counts requests when they are issued instead of when they have returned.
+    pub thinktime_at_issue: bool,
+    /// Time from the end of a pause to the next; 0: any time.
+    pub thinktime_iotime_ns: Nanos,
     /// io-wq threads execute some of its requests, so it is not pinned: see the engine's `probe::handed_over`.
     pub handed_over: bool,
     /// CPUs it may run on, one if it is pinned; empty: the process's.

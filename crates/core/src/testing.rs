@@ -3,8 +3,9 @@
 use std::num::NonZeroU32;
 
 use crate::plan::{
-    BufferPlan, Distribution, EngineKind, EnginePlan, FilePlan, LogOverflow, PatternPlan,
-    PerDirection, RunPlan, Rw, SchedulePlan, SizesPlan, StagePlan, SyncMode, WorkerPlan,
+    BufferPlan, Distribution, EngineKind, EnginePlan, FileOrder, FilePlan, LogOverflow,
+    PatternPlan, PerDirection, RunPlan, Rw, SchedulePlan, SizesPlan, StagePlan, SyncMode,
+    WorkerPlan,
 };
 use crate::time::{MILLISECOND, SECOND};
 
@@ -82,6 +83,8 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             fsync_every: 0,
             fdatasync_every: 0,
             sync_at_end: false,
+            file_order: FileOrder::Roundrobin,
+            file_run: 1,
         },
         files: vec![file(256)],
         buffers: BufferPlan {
@@ -90,6 +93,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             scramble: false,
             compress_percent: 0.0,
             dedupe_percent: 0.0,
+            pattern: vec![],
         },
         iodepth: 8,
         iodepth_low: 8,
@@ -107,6 +111,8 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         thinktime_ns: 0,
         thinktime_spin_ns: 0,
         thinktime_blocks: 1,
+        thinktime_at_issue: false,
+        thinktime_iotime_ns: 0,
         handed_over: false,
         cpus: Vec::new(),
         spin: false,

@@ -13,16 +13,18 @@ mod draw;
 mod ending;
 mod limits;
 mod slots;
+mod think;
 
 use std::ops::Range;
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
 use crate::recorder::LATE;
-use crate::request::{Completion, Errno, Kind, Request, Want};
+use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
-use limits::{Counted, Limits, Think};
+use limits::{Counted, Limits};
 use slots::Slots;
+use think::{Phase, Think};
 
 /// A time in which the generator issued nothing for a reason of its own, and how many requests it should have issued in
 /// that time.
@@ -156,6 +158,7 @@ impl Worker {
             ramp_end.saturating_add(runtime)
         };
         self.slots.begin(start);
+        self.think.start(start);
     }
 
     /// Returns what the worker wants at `now`. `now` never decreases.
@@ -200,11 +203,10 @@ impl Worker {
             }
             self.blocked = false;
         }
-        if self.think.left == 0 {
-            return Want::Wait {
-                completions: 1,
-                until: self.deadline(now),
-            };
+        if self.think.phase != Phase::Issuing
+            && let Some(want) = self.before_pause(now)
+        {
+            return want;
         }
         if let Some((spin_until, until)) = self.think.until.filter(|_| now < self.end) {
             if now < spin_until {
@@ -238,14 +240,11 @@ impl Worker {
                 return self.wait_until(scheduled);
             }
             schedule.advance(io.length_bytes);
-            if let Some((_, until)) = self.think.until.take() {
-                self.think.resumed = until;
-            }
+            self.think.resume(now);
             let intended = scheduled.max(self.think.resumed);
             self.last_due = self.last_due.max(intended);
             (intended, self.last_due)
-        } else if let Some((_, until)) = self.think.until.take() {
-            self.think.resumed = until;
+        } else if let Some(until) = self.think.resume(now) {
             (until, until)
         } else if self.issue_gap.requests > 0 {
             let usable_at = self.slots.usable_at();
@@ -283,7 +282,7 @@ impl Worker {
         }
         self.last_length = io.length_bytes;
         if self.think.pause > 0 {
-            self.think.left -= 1;
+            self.think.issued();
         }
         if self.trims_count || io.kind != Kind::Trim {
             self.issued.ios += 1;
@@ -407,8 +406,10 @@ impl Worker {
         {
             self.slots.drained_at = free_at;
         }
-        if self.think.left == 0 && self.slots.in_flight() == 0 {
-            self.think.begin(completion.done);
+        if self.think.pause > 0 {
+            let counts = kind.direction() != Direction::Sync && completion.result.is_ok();
+            self.think
+                .completed(counts, completion.done, self.slots.in_flight());
         }
         if let Err(errno) = completion.result {
             self.fail(kind, errno, completion.done);

@@ -79,9 +79,10 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
             "reap_batch": 1}},
         "pattern": {{"rw": "randrw", "sequence": 0, "sizes": {}, "distribution": {}, "percentage_random": {},
             "rwmix_read_percent": 70.0, "random_map": true, "fsync_every": 97, "fdatasync_every": 31,
-            "sync_at_end": true}},
+            "sync_at_end": true, "file_order": "random", "file_run": 3}},
         "files": [{file}, {file}, {file}],
-        "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0}},
+        "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0,
+            "pattern": []}},
         "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
         "start_delay_ns": 0, "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
         "schedule": {}, "poisson": true, {think}, "handed_over": false, "cpus": [], "spin": false,
@@ -190,8 +191,10 @@ const EIO: i32 = 5;
 const REQUESTS: u64 = 100_003;
 const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;
 const RATE: &str = r#"{"rate_iops": 90001, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;
-const NO_THINKING: &str = r#""thinktime_ns": 0, "thinktime_spin_ns": 0, "thinktime_blocks": 1"#;
-const THINKING: &str = r#""thinktime_ns": 20000, "thinktime_spin_ns": 5000, "thinktime_blocks": 7"#;
+const NO_THINKING: &str = r#""thinktime_ns": 0, "thinktime_spin_ns": 0, "thinktime_blocks": 1,
+    "thinktime_at_issue": false, "thinktime_iotime_ns": 0"#;
+const THINKING: &str = r#""thinktime_ns": 20000, "thinktime_spin_ns": 5000, "thinktime_blocks": 7,
+    "thinktime_at_issue": false, "thinktime_iotime_ns": 100000"#;
 
 #[test]
 fn the_counter_counts() {

@@ -92,6 +92,7 @@ fn the_next_burst_is_intended_for_the_end_of_the_pause() {
         thinktime_ns: 3 * MILLISECOND,
         thinktime_spin_ns: MILLISECOND,
         thinktime_blocks: 4,
+        thinktime_at_issue: true,
         number_ios: 101,
         ..worker(EngineKind::Null, &scratch)
     };

@@ -117,6 +117,8 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
 
 def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
     """Return how much of one file a clone uses; None: its size is not in bytes."""
+    if job.filesize:
+        return job.filesize
     if job.size is None or job.size.percent is not None:
         return None
     offset = 0 if job.offset.percent is not None else job.offset.size_bytes
@@ -130,6 +132,7 @@ def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> t
     As in fio, an offset from a percentage is rounded up to the smallest block size, and a length from one is rounded
     down. Raises IogaugeError if nothing is left between the offset and the end.
     """
+    file_bytes = min(file_bytes, job.filesize or file_bytes)
     offset = _offset(job, clone, file_bytes)
     length = _length(job, file_bytes, files)
     if job.ioengine is not EngineKind.NULL:  # its target has no end
@@ -158,7 +161,7 @@ def _length(job: Job, file_bytes: int, files: int) -> int:
         return file_bytes
     if job.size.percent is not None:
         return job.size.of(file_bytes)
-    return -(-job.size.size_bytes // files)
+    return file_bytes if job.filesize else -(-job.size.size_bytes // files)
 
 
 def _is_part(amount: Amount | None) -> bool:
@@ -288,7 +291,7 @@ def _placed(
 def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan, ...]:
     names = paths(job, clone)
     if job.ioengine is EngineKind.NULL:
-        size_bytes = job.size.size_bytes if job.size and job.size.size_bytes else NULL_SIZE_BYTES
+        size_bytes = job.filesize or (job.size and job.size.size_bytes) or NULL_SIZE_BYTES
         opened = {
             name: Opened(fd=-1, size_bytes=size_bytes, writable=True, is_block_device=False) for name in names
         }
@@ -361,6 +364,7 @@ def _worker(
             scramble=job.scramble_buffers,
             compress_percent=job.buffer_compress_percent,
             dedupe_percent=job.dedupe_percent,
+            pattern=tuple(bytes.fromhex(job.buffer_pattern)),
         ),
         iodepth=depth,
         iodepth_low=min(job.iodepth_low or depth, depth),
@@ -369,7 +373,7 @@ def _worker(
         time_based=job.time_based,
         ramp_ns=job.ramp_time_ns,
         start_delay_ns=delay,
-        io_bytes=job.io_size.of(regions_bytes) if job.io_size else 0,
+        io_bytes=_io_bytes(job, regions_bytes),
         number_ios=job.number_ios,
         loops=job.loops,
         replay_loops=job.randrepeat,
@@ -381,7 +385,9 @@ def _worker(
         poisson=job.rate_process == "poisson",
         thinktime_ns=job.thinktime_ns,
         thinktime_spin_ns=job.thinktime_spin_ns,
-        thinktime_blocks=job.thinktime_blocks,
+        thinktime_blocks=job.thinktime_blocks or (0 if job.thinktime_iotime_ns else 1),
+        thinktime_at_issue=job.thinktime_blocks_type == "issue",
+        thinktime_iotime_ns=job.thinktime_iotime_ns,
         cpus=(),
         spin=False,
         exitall=job.exitall,
@@ -392,6 +398,15 @@ def _worker(
         continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),
         continue_on_write_error=forgiven in (ContinueOnError.WRITE, ContinueOnError.IO, ContinueOnError.ALL),
     )
+
+
+def _io_bytes(job: Job, regions_bytes: int) -> int:
+    """Return the bytes after which a worker ends; 0: those of its regions. With filesize, size is such a limit."""
+    if job.io_size:
+        return job.io_size.of(regions_bytes)
+    if job.filesize and job.size and job.size.percent is None and job.size.size_bytes < regions_bytes:
+        return job.size.size_bytes
+    return 0
 
 
 def _io_priority(job: Job) -> int | None:
@@ -458,6 +473,8 @@ def _pattern(job: Job) -> PatternPlan:
         fsync_every=job.fsync,
         fdatasync_every=job.fdatasync,
         sync_at_end=job.end_fsync or job.fsync_on_close,
+        file_order=job.file_service_type,
+        file_run=job.file_service_run,
     )
 
 

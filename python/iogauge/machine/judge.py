@@ -256,6 +256,11 @@ def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Itera
                 Code.COMPRESSIBLE,
                 what=f"{worker.name} repeats {buffers.dedupe_percent:g} % of what it writes",
             )
+        elif buffers.pattern:
+            yield warning(
+                Code.COMPRESSIBLE,
+                what=f"{worker.name} writes the same {len(buffers.pattern)} bytes again and again",
+            )
     read = {file.path for worker in workers if _reads(worker) for file in worker.files}
     for path, sample in observed.samples.items():
         if path not in read:

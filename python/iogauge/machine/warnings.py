@@ -29,8 +29,8 @@ TEXTS: dict[Code, Text] = {
     ),
     Code.COMPRESSIBLE: Text(
         "{what}: drives and filesystems that compress answer such data faster",
-        "use random data: leave zero_buffers, buffer_compress_percentage and dedupe_percentage off, "
-        "and fill the target with random data before reading it",
+        "use random data: leave zero_buffers, buffer_pattern, buffer_compress_percentage and dedupe_percentage "
+        "off, and fill the target with random data before reading it",
     ),
     Code.FEW_SAMPLES: Text(
         "{row}: {ios} completions do not support {quantiles} (fewer than 10 beyond it)",

@@ -126,7 +126,11 @@ def _alone(job: Job, rates_of: RatesOf) -> Load:
     ways = {way: share for way, share in shares(job).items() if share}
     service_ns = sum(share * _service_ns(job, way, drive) for way, share in ways.items())
     waits_ns = sum(share * drive.latency_ns[_as_moved(way)] for way, share in ways.items())
-    waits_ns += ways.get(Direction.WRITE, 0) * _sync_ns(job, drive) + job.thinktime_ns / job.thinktime_blocks
+    waits_ns += ways.get(Direction.WRITE, 0) * _sync_ns(job, drive)
+    if job.thinktime_iotime_ns:
+        waits_ns += job.thinktime_ns * waits_ns / job.thinktime_iotime_ns
+    else:
+        waits_ns += job.thinktime_ns / (job.thinktime_blocks or 1)
     reached = job.numjobs * job.iodepth * 1e9 / (waits_ns + service_ns)
     return Load(job, min([reached, *_limits(job, ways)]), service_ns)
 

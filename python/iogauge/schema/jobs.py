@@ -184,6 +184,15 @@ class Job(Model):
     """Complete paths, ``directory`` included. Empty: see ``workload.paths``."""
     directory: str = ""
     """Directory of the job's files; empty if ``filenames`` names them."""
+    nrfiles: Positive = 1
+    """Number of files, if ``filenames`` does not name them."""
+    filename_format: str = ""
+    """Name of these files, with the keywords of fio; empty: ``$jobname.$jobnum.$filenum``."""
+    filesize: Positive | None = None
+    """Bytes of each file. ``size`` is then the number of bytes that the job moves."""
+    file_service_type: Literal["roundrobin", "random", "sequential"] = "roundrobin"
+    file_service_run: Positive = 1
+    """I/Os in a row to one file: the ``:n`` of file_service_type."""
     rw: Rw = Rw.READ
     rw_sequence: int = 0
     """The ``:n`` of rw. Random: I/Os in sequence from a drawn offset (0: one). Sequential: bytes skipped after it."""
@@ -229,6 +238,8 @@ class Job(Model):
     scramble_buffers: bool = True
     buffer_compress_percent: Percent = 0
     dedupe_percent: Percent = 0
+    buffer_pattern: str = ""
+    """The bytes that writes repeat, in hexadecimal; empty: random bytes."""
     nice: Annotated[int, Field(ge=-20, le=19)] = 0
     prio: Annotated[int, Field(ge=0, le=7)] | None = None
     prioclass: Annotated[int, Field(ge=0, le=3)] | None = None
@@ -240,7 +251,10 @@ class Job(Model):
     rate_process: Literal["linear", "poisson"] = "linear"
     thinktime_ns: NonNegative = 0
     thinktime_spin_ns: NonNegative = 0
-    thinktime_blocks: Positive = 1
+    thinktime_blocks: Positive | None = None
+    """None: 1, unless there is a ``thinktime_iotime_ns``."""
+    thinktime_blocks_type: Literal["complete", "issue"] = "complete"
+    thinktime_iotime_ns: NonNegative = 0
     percentile_list: tuple[Percent, ...] = (
         1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99,
     )  # fmt: skip

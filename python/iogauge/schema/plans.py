@@ -34,6 +34,10 @@ class PatternPlan(Model):
     fdatasync_every: NonNegative
     sync_at_end: bool = False
     """Whether each file is synced at the end of the job, unless nothing was written since the last sync."""
+    file_order: Literal["roundrobin", "random", "sequential"] = "roundrobin"
+    """Which file comes next."""
+    file_run: Positive = 1
+    """Requests in a row to one file; without meaning if files are sequential."""
 
 
 class NamespacePlan(Model):
@@ -80,6 +84,8 @@ class BufferPlan(Model):
     scramble: bool
     compress_percent: Percent
     dedupe_percent: Percent
+    pattern: tuple[Annotated[int, Field(ge=0, le=255)], ...] = ()
+    """Bytes that are repeated instead of random ones, or in the compressible share instead of zeroes."""
 
 
 class EnginePlan(Model):
@@ -132,7 +138,12 @@ class WorkerPlan(Model):
     poisson: bool
     thinktime_ns: NonNegative
     thinktime_spin_ns: NonNegative
-    thinktime_blocks: Positive
+    thinktime_blocks: NonNegative
+    """Requests from one pause to the next; 0: any number."""
+    thinktime_at_issue: bool = False
+    """Whether these are counted when they are issued, and not when they have returned."""
+    thinktime_iotime_ns: NonNegative = 0
+    """Time from the end of a pause to the next; 0: any time."""
     handed_over: bool = False
     """Whether kernel threads (io-wq) execute some of its requests. They run only on its CPUs, so it is not pinned."""
     cpus: tuple[NonNegative, ...]

@@ -1,7 +1,7 @@
 """Names the files that the clones of a job use.
 
-If a job names no file, fio names one after the job, the clone and the number of the file. A job that has the name of a
-block device uses that device instead.
+If a job names no file, fio names them after the job, the clone and the number of the file, or as filename_format says.
+A job that has the name of a block device uses that device instead.
 
 Source: fio init.c (add_job, make_filename).
 """
@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from iogauge.schema import EngineKind, Job, JobFile
+from iogauge.workload.options.kinds import FILE_KEYWORDS
 
 
 def paths(job: Job, clone: int) -> tuple[str, ...]:
@@ -19,13 +20,22 @@ def paths(job: Job, clone: int) -> tuple[str, ...]:
 
     >>> paths(Job(name="reader", directory="/mnt"), 2)
     ('/mnt/reader.2.0',)
+    >>> paths(Job(name="reader", nrfiles=2, filename_format="data.$filenum"), 2)
+    ('data.0', 'data.1')
     """
     if job.filenames:
         return job.filenames
     prefix = f"{job.directory}/" if job.directory else ""
-    if _is_device(job.name):
+    if job.nrfiles == 1 and _is_device(job.name):
         return (prefix + job.name,)
-    return (f"{prefix}{job.name}.{clone}.0",)
+    return tuple(prefix + _file_name(job, clone, number) for number in range(job.nrfiles))
+
+
+def _file_name(job: Job, clone: int, number: int) -> str:
+    values = {"jobname": job.name, "jobnum": str(clone), "filenum": str(number)}
+    return FILE_KEYWORDS.sub(
+        lambda keyword: values[keyword[1].lower()], job.filename_format or "$jobname.$jobnum.$filenum"
+    )
 
 
 def driven_paths(jobs: JobFile) -> list[str]:

@@ -222,6 +222,7 @@ def test_buffered_requests_are_the_page_caches() -> None:
         ({"zero": True}, "writes zeros"),
         ({"compress_percent": 50}, "compresses by 50 %"),
         ({"dedupe_percent": 30}, "repeats 30 %"),
+        ({"pattern": (1, 2, 3)}, "the same 3 bytes"),
     ],
 )
 def test_compressible_buffers(buffers: dict[str, object], what: str) -> None:

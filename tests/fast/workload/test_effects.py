@@ -29,6 +29,10 @@ PLAN: dict[str, tuple[str, str]] = {
     "continue_on_error": (NULL, "continue_on_error=io"),
     "filename": (NULL, "filename=/b"),
     "directory": (NULL, "directory=/mnt"),
+    "nrfiles": (NULL, "nrfiles=2"),
+    "filename_format": (NULL, "filename_format=x.$filenum"),
+    "filesize": (NULL, "filesize=2m"),
+    "file_service_type": (f"{NULL} nrfiles=2", "file_service_type=random:2"),
     "rw": (NULL, "rw=randwrite"),
     "bs": (NULL, "bs=8k"),
     "bsrange": (NULL, "bsrange=4k-8k"),
@@ -39,6 +43,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "percentage_random": (MIXED, "percentage_random=50"),
     "random_distribution": (MIXED, "random_distribution=zipf:1.2"),
     "norandommap": (MIXED, "norandommap"),
+    "random_generator": (f"{NULL} rw=randread norandommap", "random_generator=lfsr"),
     "randrepeat": (NULL, "randrepeat=0"),
     "randseed": (NULL, "randseed=5"),
     "size": ("ioengine=null", "size=2m"),
@@ -69,7 +74,10 @@ PLAN: dict[str, tuple[str, str]] = {
     "thinktime": (NULL, "thinktime=5"),
     "thinktime_spin": (f"{NULL} thinktime=5", "thinktime_spin=2"),
     "thinktime_blocks": (f"{NULL} thinktime=5", "thinktime_blocks=2"),
+    "thinktime_blocks_type": (f"{NULL} thinktime=5", "thinktime_blocks_type=issue"),
+    "thinktime_iotime": (f"{NULL} thinktime=5", "thinktime_iotime=2"),
     "refill_buffers": (NULL, "refill_buffers"),
+    "buffer_pattern": (NULL, "buffer_pattern=66"),
     "zero_buffers": (NULL, "zero_buffers"),
     "scramble_buffers": (NULL, "scramble_buffers=0"),
     "buffer_compress_percentage": (NULL, "buffer_compress_percentage=10"),
@@ -129,7 +137,10 @@ LOGS: dict[str, tuple[str, str]] = {
 }
 """Options that change the logs or their lines."""
 
-NONE = {"thread": "Accepted: workers are always threads."}
+NONE = {
+    "thread": "Accepted: workers are always threads.",
+    "openfiles": "Accepted if it is at least the number of files, or 0: all files stay open.",
+}
 """Options without effect, and their help text."""
 
 

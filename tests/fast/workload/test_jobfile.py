@@ -197,8 +197,15 @@ def test_the_published_write_pressure_job() -> None:
 
 UNSUPPORTED = {
     "verify=md5": "fio's verify is supported only as verify=",
-    "nrfiles=4": "fio's nrfiles is supported only as nrfiles=",
-    "filesize=1g": "fio's filesize is not supported",
+    "unlink=1": "fio's unlink is supported only as unlink=",
+    "pre_read=1": "fio's pre_read is supported only as pre_read=",
+    "file_service_type=zipf:1.2": "fio's 'zipf' is not supported for files",
+    "nrfiles=2\nfilename=a:b:c": "contradicts filename, which names 3",
+    "openfiles=2\nnrfiles=3": "is below the number of files",
+    "filesize=1g\nsize=1m\nloops=2": "only for a job that runs once",
+    "filename_format=$clientuid": "has no clients",
+    "random_generator=lfsr\nrw=randread\nbsrange=4k-8k": "lfsr covers only part of the region",
+    "buffer_pattern='/etc/passwd'": "takes its bytes from a file",
     "zonemode=zbd": "fio's zonemode is supported only as zonemode=",
     "cmdprio_percentage=10": "fio's cmdprio_percentage is not supported",
     "threads=1": "fio's threads is not supported",

@@ -82,6 +82,7 @@ def test_every_field_of_a_job_can_be_set() -> None:
         percentage_random=50
         randseed=5
         refill_buffers
+        buffer_pattern="text"
         zero_buffers
         scramble_buffers=0
         buffer_compress_percentage=10
@@ -97,6 +98,8 @@ def test_every_field_of_a_job_can_be_set() -> None:
         thinktime=5
         thinktime_spin=2
         thinktime_blocks=2
+        thinktime_blocks_type=issue
+        thinktime_iotime=2
         percentile_list=50
         gtod_reduce=1
         clat_percentiles=0
@@ -125,7 +128,10 @@ def test_every_field_of_a_job_can_be_set() -> None:
         continue_on_error=all
     """
     job = parse("[j]\n" + lines, source="t", environ={}).jobs[0]
-    other = parse("[j]\nrate_iops=5\ndirectory=/mnt\n", source="t", environ={}).jobs[0]
+    lines_of_other = (
+        "rate_iops=5\ndirectory=/mnt\nnrfiles=2\nfilename_format=x.$filenum\nfile_service_type=random:2"
+    )
+    other = parse(f"[j]\n{lines_of_other}\nfilesize=1m\n", source="t", environ={}).jobs[0]
     default = Job(name="j")
     changed = {
         field

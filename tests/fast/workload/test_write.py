@@ -51,6 +51,9 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "thread": SWITCH, "stonewall": SWITCH, "new_group": SWITCH, "exitall": words("1"), "group_reporting": SWITCH,
     "continue_on_error": words("none", "read", "write", "io", "all"),
     "filename": words("/dev/x", "a:b", r"a\:b:c"), "directory": words("/mnt", "sub/dir"),
+    "nrfiles": st.integers(1, 9).map(str), "filename_format": words("x.$filenum", "$jobname/$jobnum"),
+    "filesize": words("1m", "3g"), "file_service_type": words("roundrobin:4", "random", "random:3", "sequential"),
+    "openfiles": words("0", "16"),
     "rw": words("read", "write", "randread:8", "randwrite:-3", "randrw:", "randrw", "rw:4k", "write:-8k",
                 "trimwrite", "randtrim"),
     "bs": directions(BLOCK),
@@ -70,6 +73,8 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "sqthread_poll_cpu": words("0"),
     "rate": directions(SIZE), "rate_process": words("linear", "poisson"),
     "thinktime": TIME, "thinktime_spin": TIME, "thinktime_blocks": COUNT,
+    "thinktime_blocks_type": words("complete", "issue"), "thinktime_iotime": TIME,
+    "buffer_pattern": words("0xdeadbeef", '"text"-12', "0x1"),
     "refill_buffers": SWITCH, "zero_buffers": SWITCH, "scramble_buffers": SWITCH, "buffer_compress_percentage": PERCENT,
     "dedupe_percentage": PERCENT,
     "cpus_allowed": words("0", "0-3,8"), "cpus_allowed_policy": words("shared", "split"), "cpumask": words("5"),
@@ -85,6 +90,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
 }  # fmt: skip
 """Valid values of all options but the special ones, which exclude or need others."""
 SPECIAL = {
+    "random_generator",
     "name",
     "ioengine",
     "kb_base",

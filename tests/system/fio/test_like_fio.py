@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.system.fio.calls import IOGAUGE, call
+
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 
-IOGAUGE = [str(Path(sys.executable).with_name("iogauge")), "run", "--no-ceiling"]
 NULL = [
     "--name=j",
     "--ioengine=null",
@@ -35,14 +34,6 @@ NULL = [
 ]
 PROPORTION = 1 / 128
 """How far a percentile of fio's may be from that of the samples."""
-
-
-def call(program: list[str], *arguments: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [*program, *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def both(*arguments: str, cwd: Path) -> tuple[str, str]:
@@ -250,53 +241,3 @@ def test_readonly_refuses_what_fio_refuses(rw: str, tmp_path: Path) -> None:
         for program in (["fio"], IOGAUGE)
     ]
     assert bool(lines[0]) == bool(lines[1]) == (rw != "read")
-
-
-SYNCS = [
-    ["--end_fsync=1"], ["--fsync_on_close=1"], ["--end_fsync=0", "--fsync_on_close=0"], ["--end_fsync=1", "--fsync=10"],
-    ["--end_fsync=1", "--fsync=16"], ["--end_fsync=1", "--fdatasync=16"], ["--end_fsync=1", "--filename=a:b:c"],
-    ["--end_fsync=1", "--numjobs=2"], ["--end_fsync=1", "--rw=randread"], ["--end_fsync=1", "--rw=rw"],
-]  # fmt: skip
-
-
-def calls_of_both(names: str, *job: str, cwd: Path) -> tuple[list[str], list[str]]:
-    """Return the system calls of these names that iogauge and fio make in a job on files that exist."""
-
-    def calls(program: list[str], folder: str) -> list[str]:
-        (cwd / folder).mkdir()
-        call(program, *job, cwd=cwd / folder)  # lays the files out, which may need the same calls
-        traced = ["strace", "--follow-forks", f"--trace={names}", "--output=calls", *program]
-        call(traced, *job, cwd=cwd / folder)
-        begun = rf"(?m)^\d+ +((?:{names.replace(',', '|')})\(.*?)\)*(?: +=| <unfinished)"
-        return re.findall(begun, (cwd / folder / "calls").read_text())
-
-    return calls(IOGAUGE, "ours"), calls(["fio"], "fios")
-
-
-WRITES = ["--name=j", "--filename=a", "--thread", "--size=256k", "--rw=randwrite", "--invalidate=0"]
-
-
-@pytest.mark.parametrize("options", SYNCS, ids=" ".join)
-def test_a_job_syncs_its_files_as_often_as_fio(options: list[str], tmp_path: Path) -> None:
-    """fio does not count the syncs at the end of a job, so both are counted by their system calls."""
-    ours, theirs = calls_of_both("fsync,fdatasync", *WRITES, *options, cwd=tmp_path)
-    assert [line.partition("(")[0] for line in ours] == [line.partition("(")[0] for line in theirs]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--nice=3"],
-        ["--prio=6"],
-        ["--prioclass=3"],
-        ["--prioclass=2", "--prio=0", "--numjobs=2"],
-        ["--nice=0"],
-    ],
-    ids=" ".join,
-)
-def test_a_thread_has_fios_priority(options: list[str], tmp_path: Path) -> None:
-    ours, theirs = calls_of_both("setpriority,ioprio_set", *WRITES, *options, cwd=tmp_path)
-    # fio also sets the nice value that the thread has already.
-    unchanged = f"setpriority(PRIO_PROCESS, 0, {os.nice(0)}"
-    assert set(ours) == set(theirs) - {unchanged}
-    assert bool(ours) == (options != ["--nice=0"])

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.workload import load, parse, to_fio
+from iogauge.workload import from_arguments, load, parse, to_command, to_fio
 from tests.fio_parser import AMOUNTS, DIRECTIONS, ENVIRON, SCALARS, assert_like_fio, fio
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
@@ -87,12 +88,14 @@ FILES = {
         thinktime=2ms
         thinktime_spin=100us
         thinktime_blocks=16
+        thinktime_blocks_type=issue
         [long]
         runtime=1h
         time_based
         ramp_time=250usec
         startdelay=5-10
         thinktime=1s
+        thinktime_iotime=2
         [longer]
         runtime=2d
         time_based=1
@@ -230,6 +233,20 @@ FILES = {
         fallocate=native
         end_fsync=0
     """,
+    "files": """
+        [global]
+        rw=randread
+        [several]
+        nrfiles=3
+        size=1m
+        file_service_type=random:2
+        filename_format=data-$jobnum.$filenum
+        [sized]
+        nr_files=2
+        filesize=64k
+        openfiles=4
+        file_service_type=sequential
+    """,
     "priorities_and_ends": """
         [global]
         ioengine=psync
@@ -272,6 +289,22 @@ def test_what_is_written_means_the_same_to_fio(name: str, tmp_path: Path) -> Non
     path.write_text(to_fio(jobs))
     assert load(path).jobs == jobs.jobs
     assert_like_fio(path)
+
+
+# With several [global] sections fio's command has the options of the second at the job before it, and it does not
+# quote a blank in a name.
+SHOWN = sorted(FILES.keys() - {"globals", "substitution"})
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_commands_of_fio_and_of_iogauge_are_the_same_jobs(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.fio"
+    path.write_text(dedented(FILES[name]))
+    jobs = load(path, environ=ENVIRON)
+    theirs = shlex.split(fio("--showcmd", str(path), cwd=tmp_path).stdout)
+    assert theirs[0] == "fio"
+    assert from_arguments(theirs[1:]).jobs == from_arguments(to_command(jobs)).jobs == jobs.jobs
+    assert fio("--parse-only", *to_command(jobs), cwd=tmp_path).returncode == 0
 
 
 def test_every_numeric_option_is_compared(tmp_path: Path) -> None:

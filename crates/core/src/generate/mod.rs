@@ -18,6 +18,7 @@ mod schedule;
 mod sizes;
 mod spread;
 mod syncs;
+mod turns;
 mod zipf;
 
 pub use error::PatternError;

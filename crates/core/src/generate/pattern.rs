@@ -6,10 +6,10 @@
 //! [`Pattern::rewind`] continues with fresh random numbers, as fio does under time_based; [`Pattern::replay`] repeats
 //! the same requests, as fio's loops do under randrepeat.
 //!
-//! Files take turns, one request each (fio's file_service_type=roundrobin). This differs from fio in five ways. A
-//! request never leaves its region. A sync goes to the file just written. In a random pattern, a sequential
-//! continuation that has no room continues at random instead of ending the job. Under a random map each fixed size has
-//! an order of its own, and sizes that are never issued do not count. Shares may have fractions of a percent.
+//! Which file comes next is decided in `turns`. This differs from fio in five ways. A request never leaves its region. A
+//! sync goes to the file just written. In a random pattern, a sequential continuation that has no room continues at
+//! random instead of ending the job. Under a random map each fixed size has an order of its own, and sizes that are never
+//! issued do not count. Shares may have fractions of a percent.
 //!
 //! The limits of time, bytes (io_size) and number, and the rates, are the worker's.
 //!
@@ -22,6 +22,7 @@ use super::plain::Plain;
 use super::region::{Place, Region};
 use super::rng::{Chance, Rng, Stream};
 use super::syncs::Syncs;
+use super::turns::Turns;
 use crate::plan::{PatternPlan, Rw};
 use crate::request::{Direction, Kind};
 
@@ -44,7 +45,7 @@ enum Mix {
 ///
 /// ```
 /// use iogauge_core::generate::Pattern;
-/// use iogauge_core::plan::{Distribution, PatternPlan, PerDirection, Rw, SizesPlan};
+/// use iogauge_core::plan::{Distribution, FileOrder, PatternPlan, PerDirection, Rw, SizesPlan};
 ///
 /// fn same<T: Clone>(value: T) -> PerDirection<T> {
 ///     PerDirection { read: value.clone(), write: value.clone(), trim: value }
@@ -61,6 +62,8 @@ enum Mix {
 ///     fsync_every: 0,
 ///     fdatasync_every: 0,
 ///     sync_at_end: false,
+///     file_order: FileOrder::Roundrobin,
+///     file_run: 1,
 /// };
 /// let mut pattern = Pattern::new(&plan, &[(1 << 20, 16 * 4096)], 1)?;
 /// let mut offsets: Vec<u64> = std::iter::from_fn(|| pattern.next()).map(|io| io.offset_bytes).collect();
@@ -81,7 +84,7 @@ pub struct Pattern {
     /// The fast path, if the pattern is plain.
     pub(super) plain: Option<Plain>,
     regions: Box<[Region]>,
-    turn: usize,
+    turns: Turns,
     syncs: Syncs,
     pass_bytes: u64,
     issued_bytes: u64,
@@ -151,7 +154,7 @@ impl Pattern {
             jump: in_order(&plan.percentage_random).map(|percent| Chance::from_percent(*percent)),
             shapes,
             regions: built,
-            turn: 0,
+            turns: Turns::new(plan, seed),
             syncs: Syncs::new(plan.fsync_every, plan.fdatasync_every),
             pass_bytes: regions
                 .iter()
@@ -229,16 +232,7 @@ impl Pattern {
             }),
             (Mix::TrimWrite, _) => None,
         };
-        for _ in 0..self.regions.len() {
-            let target = self.turn;
-            self.turn = if target + 1 == self.regions.len() {
-                0
-            } else {
-                target + 1
-            };
-            if self.regions[target].done {
-                continue;
-            }
+        while let Some(target) = self.turns.take(&self.regions) {
             let placed = match kind {
                 Some(kind) => self
                     .place(target, kind.direction() as usize)
@@ -257,6 +251,7 @@ impl Pattern {
     /// where they are.
     pub fn rewind(&mut self) {
         self.issued_bytes = 0;
+        self.turns.end_run();
         for region in &mut self.regions {
             region.rewind(&self.shapes, &mut self.draws.offsets);
         }
@@ -266,7 +261,7 @@ impl Pattern {
     /// the same requests.
     pub fn replay(&mut self) {
         self.issued_bytes = 0;
-        self.turn = 0;
+        self.turns.replay();
         self.run_left = 0;
         self.draws = Draws::new(self.seed);
         for region in &mut self.regions {

@@ -31,6 +31,8 @@ pub enum Stream {
     Buffers = 6,
     /// Which blocks a skewed distribution makes hot.
     Scatter = 7,
+    /// Which file is next.
+    Files = 8,
 }
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,7 +1,6 @@
-//! Decides when a job has issued enough, and when it pauses.
+//! Decides when a job has issued enough.
 
 use crate::plan::WorkerPlan;
-use crate::time::Nanos;
 
 /// What counts toward the limits: reads, writes and trims, not syncs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,42 +52,5 @@ impl Limits {
             self.passes_left = self.passes_left.saturating_sub(1);
         }
         self.passes_left > 0 || issued.bytes < self.io_bytes
-    }
-}
-
-/// Pauses between requests: the worker issues `blocks` requests, waits for all of them, and then issues nothing for a
-/// while.
-#[derive(Debug)]
-pub(super) struct Think {
-    pub(super) pause: Nanos,
-    spin: Nanos,
-    blocks: u64,
-    /// Requests until the next pause; 0: waiting for those in flight.
-    pub(super) left: u64,
-    /// The current pause: when its spinning ends, and when it ends.
-    pub(super) until: Option<(Nanos, Nanos)>,
-    /// When the last pause ended. No later request is intended before it.
-    pub(super) resumed: Nanos,
-}
-
-impl Think {
-    pub(super) fn new(plan: &WorkerPlan) -> Self {
-        Self {
-            pause: plan.thinktime_ns,
-            spin: plan.thinktime_spin_ns.min(plan.thinktime_ns),
-            blocks: plan.thinktime_blocks.max(1),
-            left: plan.thinktime_blocks.max(1),
-            until: None,
-            resumed: 0,
-        }
-    }
-
-    /// Begins a pause: the requests before it have returned, the last at `done`.
-    pub(super) fn begin(&mut self, done: Nanos) {
-        self.left = self.blocks;
-        self.until = Some((
-            done.saturating_add(self.spin),
-            done.saturating_add(self.pause),
-        ));
     }
 }

@@ -245,6 +245,7 @@ mod tests {
             scramble: true,
             compress_percent: 0.0,
             dedupe_percent: 0.0,
+            pattern: vec![],
         };
         let mapped_bytes = (places * stride).next_multiple_of(HUGE_PAGE);
         Buffers {

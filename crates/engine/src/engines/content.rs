@@ -1,8 +1,8 @@
 //! Generates the content of writes: random bytes of a chosen compressibility, repeated if the job wants duplicates.
 //!
 //! It only fills slices; `buffers.rs` decides where the buffers lie and when they are filled. The options follow fio's
-//! HOWTO and code: the compressible share of every 512 bytes is zeroes at their end, and a repeated write has the
-//! content of the last write that was not a repeat.
+//! HOWTO and code: the compressible share of every 512 bytes is zeroes or the job's pattern at their end, and a repeated
+//! write has the content of the last write that was not a repeat.
 
 use iogauge_core::plan::BufferPlan;
 
@@ -24,7 +24,10 @@ pub(crate) enum Before {
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) before: Before,
-    zero: bool,
+    /// All of the content, unless it is random: zeroes, or a pattern.
+    fixed: bool,
+    /// What is repeated where content is not random.
+    pattern: Box<[u8]>,
     /// Random bytes at the start of every sector.
     random_bytes: usize,
     /// A draw below this repeats the last unique content.
@@ -36,8 +39,10 @@ pub(crate) struct Content {
 impl Content {
     pub(crate) fn new(plan: &BufferPlan, seed: u64) -> Content {
         let plain = plan.compress_percent <= 0.0 && plan.dedupe_percent <= 0.0;
+        let fixed = plan.zero || (plain && !plan.pattern.is_empty());
         let before = match () {
             () if plan.zero => Before::Nothing,
+            () if fixed && !plan.scramble => Before::Nothing,
             () if plan.refill => Before::Refill,
             // Scrambling would make repeated content differ.
             () if plan.scramble && plain => Before::Scramble,
@@ -47,7 +52,11 @@ impl Content {
         let unique = draws.next();
         Content {
             before,
-            zero: plan.zero,
+            fixed,
+            pattern: match plan.pattern.as_slice() {
+                [] => Box::new([0]),
+                bytes => bytes.into(),
+            },
             random_bytes: (SECTOR as f64 * (100.0 - plan.compress_percent) / 100.0).round()
                 as usize,
             repeat_below: (plan.dedupe_percent / 100.0 * u64::MAX as f64) as u64,
@@ -58,8 +67,8 @@ impl Content {
 
     /// Fills `buffer` for its next write.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) {
-        if self.zero {
-            buffer.fill(0);
+        if self.fixed {
+            repeat(&self.pattern, buffer);
             return;
         }
         if self.repeat_below == 0 || self.draws.next() >= self.repeat_below {
@@ -73,7 +82,7 @@ impl Content {
         for sector in buffer.chunks_mut(SECTOR) {
             let (noise, rest) = sector.split_at_mut(self.random_bytes.min(sector.len()));
             random.fill(noise);
-            rest.fill(0);
+            repeat(&self.pattern, rest);
         }
     }
 
@@ -90,6 +99,13 @@ impl Content {
             sector[line + 8..line + 16].copy_from_slice(&mark.to_ne_bytes());
             mark = mark.wrapping_add(1);
         }
+    }
+}
+
+/// Fills `buffer` with copies of `pattern`, which is not empty; the last may be cut.
+fn repeat(pattern: &[u8], buffer: &mut [u8]) {
+    for copy in buffer.chunks_mut(pattern.len()) {
+        copy.copy_from_slice(&pattern[..copy.len()]);
     }
 }
 
@@ -171,7 +187,43 @@ mod tests {
             scramble: true,
             compress_percent: 0.0,
             dedupe_percent: 0.0,
+            pattern: vec![],
         }
+    }
+
+    #[test]
+    fn a_pattern_is_repeated_instead_of_random_bytes_or_of_zeroes() {
+        let pattern = b"abc".to_vec();
+        let filled = |plan: BufferPlan| {
+            let mut content = Content::new(&plan, 1);
+            let mut buffer = vec![0u8; 1000];
+            content.fill(&mut buffer);
+            (content.before, buffer)
+        };
+        let repeated = |bytes: usize| (0..bytes).map(|at| b"abc"[at % 3]).collect::<Vec<u8>>();
+        let (before, buffer) = filled(BufferPlan {
+            refill: true,
+            scramble: false,
+            pattern: pattern.clone(),
+            ..plan()
+        });
+        assert_eq!((before, buffer), (Before::Nothing, repeated(1000)));
+        let (before, buffer) = filled(BufferPlan {
+            compress_percent: 50.0,
+            pattern: pattern.clone(),
+            ..plan()
+        });
+        assert_eq!(before, Before::Refill);
+        assert_eq!(buffer[256..512], repeated(256));
+        assert_eq!(buffer[768..], repeated(232));
+        assert_ne!(buffer[..256], repeated(256));
+        // Scrambling changes the pattern, as in fio.
+        let (before, _) = filled(BufferPlan {
+            refill: false,
+            pattern,
+            ..plan()
+        });
+        assert_eq!(before, Before::Scramble);
     }
 
     #[test]

@@ -97,6 +97,7 @@ impl Load {
             poisson: true,
             thinktime_ns: self.pause.1,
             thinktime_blocks: self.pause.0,
+            thinktime_at_issue: true,
             ..plan
         }
     }

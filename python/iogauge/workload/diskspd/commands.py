@@ -200,7 +200,7 @@ def _command_fields(job: Job) -> dict[str, Any]:
         "rate_Bpms": round(_total(job, job.rate_Bps) / 1000),
         "rate_iops": _total(job, job.rate_iops),
         "think_ms": job.thinktime_ns // 10**6,
-        "burst": job.thinktime_blocks * job.numjobs if job.thinktime_ns else 0,
+        "burst": (job.thinktime_blocks or 1) * job.numjobs if job.thinktime_ns else 0,
         "seed": job.randseed if job.randseed is not None else 0 if job.randrepeat else None,
         "content": ("zero" if job.zero_buffers else "random") if writes else "pattern",
         "cpus": job.cpus_allowed,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from iogauge.schema import Amount, EngineKind, Job, PerDirection
+from iogauge.schema import Amount, Direction, EngineKind, Job, PerDirection
 from iogauge.workload.options import patterns
+from iogauge.workload.options.byte_pattern import BYTES
 from iogauge.workload.options.kinds import (
     AMOUNT,
     CPU_MASK,
@@ -261,6 +262,18 @@ BLOCK_SIZES = (
 )
 
 
+GENERATOR = Option(
+    name="random_generator",
+    category=Category.PATTERN,
+    kind=choice({word: word for word in ("tausworthe", "tausworthe64", "lfsr")}),
+    default="tausworthe",
+    help="fio's generator of random offsets; iogauge has its own. With `lfsr` every block comes once before any comes "
+    "twice, as with a random map, even with norandommap. It needs one block size for all directions.",
+    store=lambda partial, value: partial.values.update(random_generator=value),
+    text=never,
+)
+
+
 def _store_mix(reads: bool) -> Callable[[PartialJob, float], None]:
     def store(partial: PartialJob, value: float) -> None:
         partial.values["rwmix_read_percent"] = value if reads else 100 - value
@@ -383,8 +396,33 @@ DEDUPE = Option(
 )
 
 
+def _store_pattern(partial: PartialJob, value: bytes) -> None:
+    """Store a pattern, and what it switches on and off in fio. The writes of a job that reads are filled again."""
+    values = partial.values
+    reads = Direction.READ in values.get("rw", default_of("rw")).directions
+    values |= {
+        "buffer_pattern": value.hex(),
+        "refill_buffers": reads or bool(values.get("buffer_compress_percent")),
+        "scramble_buffers": False,
+        "zero_buffers": False,
+    }
+
+
+PATTERN = Option(
+    name="buffer_pattern",
+    category=Category.BUFFERS,
+    kind=BYTES,
+    default="random bytes",
+    help="Bytes that writes repeat, or that fill the compressible share of buffer_compress_percentage. Switches "
+    "scramble_buffers and zero_buffers off; later lines can switch them on.",
+    store=_store_pattern,
+    text=lambda job: BYTES.write(bytes.fromhex(job.buffer_pattern)) if job.buffer_pattern else None,
+)
+
+
 def _refill_text(job: Job) -> str | None:
-    implied = bool(job.buffer_compress_percent or job.dedupe_percent)
+    refilled_for_reads = job.buffer_pattern and Direction.READ in job.rw.directions
+    implied = bool(job.buffer_compress_percent or job.dedupe_percent or refilled_for_reads)
     if job.refill_buffers == implied:
         return None
     return "" if job.refill_buffers else "0"

@@ -7,6 +7,7 @@ one. Readers raise ``BadValue``. ``write(read(text))`` has the same meaning as `
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -32,6 +33,8 @@ PERCENTILES = 20
 _BREAKS = ("\n", "\r", "\0")
 _SPECIAL = (";", "#", "$")
 """Characters that have another meaning in a line of a job file."""
+FILE_KEYWORDS = re.compile(r"\$(jobname|jobnum|filenum)", re.IGNORECASE | re.ASCII)
+"""What filename_format replaces. Nothing else replaces it, so a line of a job file may have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,7 +343,7 @@ def one_line(text: str) -> str:
 
 def plain(text: str) -> str:
     """Return ``text`` if it can be part of a line of a job file unchanged; otherwise raise ``BadValue``."""
-    if any(mark in text for mark in _SPECIAL):
+    if any(mark in FILE_KEYWORDS.sub("", text) for mark in _SPECIAL):
         raise BadValue("has ';', '#' or '$', which a job file cannot have in a value", hint="remove them")
     return one_line(text)
 

@@ -27,14 +27,13 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "cmd_type": "nvme",
         "create_on_open": "0",
         "create_only": "0",
-        "create_serialize": "1",
+        "create_serialize": "0 1",
         "dedupe_mode": "repeat",
         "disk_util": "1",
         "do_verify": "0 1",
         "fadvise_hint": "1",
-        "fallocate": "native",
+        "fallocate": "native none posix keep 0 1",
         "file_append": "0",
-        "file_service_type": "roundrobin",
         "fill_device": "0",
         "io_submit_mode": "inline",
         "iopsavgtime": "500",
@@ -42,17 +41,13 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "log_offset": "0",
         "log_window_value": "avg 0",
         "nonvectored": "1",
-        "nrfiles": "1",
-        "openfiles": "1",
-        "overwrite": "0",
+        "overwrite": "0 1",
         "pre_read": "0",
-        "random_generator": "tausworthe tausworthe64",
         "rate_cycle": "1000",
         "rw_sequencer": "sequential",
         "serialize_overlap": "0",
         "softrandommap": "0 1",
         "stats": "1",
-        "thinktime_blocks_type": "complete",
         "unique_filename": "1",
         "unit_base": "0 8",
         "unlink": "0",
@@ -60,36 +55,28 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "zonemode": "none",
     }.items()
 }
-"""Options that are accepted at these values, which have the same effect as fio's default.
+"""Options that are accepted at these values, which have no effect or the same as fio's default.
 
-``do_verify`` has no effect without ``verify``, and ``softrandommap`` none if there is memory for the map. The choice
-between fio's generators of random numbers means nothing for another generator."""
+``do_verify`` has no effect without ``verify``, and ``softrandommap`` none if there is memory for the map.
+Files are always laid out in full, so it does not matter how fio would allocate or overwrite them."""
 
 HINTS: Final[Mapping[str, str]] = {
     "allow_mounted_write": "name what may be overwritten, by serial number or path, with iogauge's own option destroy",
     "bs_unaligned": "list the sizes with bssplit, in multiples of the smallest",
     "buffer_compress_chunk": "remove it: only the default size is supported",
-    "buffer_pattern": "remove it, or use zero_buffers",
     "clocksource": "remove it: the fastest clock that passes its check is used",
     "create_on_open": "remove it: files are laid out before the jobs begin",
     "exec_postrun": "run the command after iogauge",
     "exec_prerun": "run the command before iogauge",
-    "fallocate": "remove it: files are laid out in full before the jobs begin",
-    "file_service_type": "use one job per file",
-    "filename_format": "name the files with filename",
-    "filesize": "use size",
+    "fallocate": "remove it: files are laid out in full before the jobs begin, never sparse",
     "fill_device": "use size, such as size=100%",
     "io_submit_mode": "remove it: a rate keeps its schedule without draining the queue",
     "ioscheduler": "set it in /sys/block before the run",
     "latency_target": "sweep iodepth or rate_iops instead, with a run for each value",
     "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
-    "nr_files": "name the files with filename",
-    "nrfiles": "name the files with filename",
     "numa_cpu_nodes": "list the CPUs of the node with cpus_allowed",
     "numa_mem_policy": "use cpus_allowed: memory is allocated where the worker runs",
-    "overwrite": "remove it: files are laid out before the jobs begin",
     "ramp_size": "use ramp_time",
-    "random_generator": "remove it: the random map already visits every block once",
     "rate_iops_min": "use rate_min, in bytes a second",
     "softrandommap": "use norandommap=1",
     "steadystate": "use runtime, and read the intervals of the result",
@@ -120,25 +107,25 @@ ENGINE_HINTS: Final[Mapping[str, str]] = {
 OPTIONS: Final = _words(
     """
     allow_file_create allow_mounted_write atomic block_error_percentiles blocksize_unaligned bs_is_seq_rand
-    bs_unaligned buffer_compress_chunk buffer_pattern bwavgtime cgroup cgroup_nodelete cgroup_weight clocksource comm
+    bs_unaligned buffer_compress_chunk bwavgtime cgroup cgroup_nodelete cgroup_weight clocksource comm
     create_fsync create_on_open create_only create_serialize data_placement dataplacement dedupe_global dedupe_mode
     dedupe_working_set_percentage disk_util
     do_verify dp_scheme end_syncfs error_dump exec_postrun exec_prerun exit_what exitall_on_error
-    experimental_verify fadvise_hint fallocate fdp fdp_pli fdp_pli_select file_append file_service_type
-    filename_format filesize filetype fill_device fill_fs flow flow_id flow_sleep flow_watermark gid
+    experimental_verify fadvise_hint fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
+    flow flow_id flow_sleep flow_watermark gid
     gpu_dev_id gtod_cpu hugepage-size ignore_error ignore_zone_limits io_submit_mode iomem iomem_align
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id latency_percentile latency_run latency_target
     latency_window lockfile lockmem log_alternate_epoch log_alternate_epoch_clock_id log_compression
     log_compression_cpus log_entries log_hist_coarseness log_issue_time log_max_value log_offset log_prio
     log_store_compressed log_unix_epoch log_window_value max_latency max_open_zones mem mem_align
-    merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars nr_files nrfiles num_range numa_cpu_nodes
-    numa_mem_policy offset_align opendir openfiles overwrite percentage_sequential plid_select plids
-    pre_read priohint profile ramp_size random_generator random_sequence_stride rate_cycle
+    merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range numa_cpu_nodes
+    numa_mem_policy offset_align opendir overwrite percentage_sequential plid_select plids
+    pre_read priohint profile ramp_size random_sequence_stride rate_cycle
     rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp read_iolog read_iolog_chunked
     recover_zbd_write_error replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale
     rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op
     sprandom ss ss_dur ss_interval ss_ramp stats steadystate steadystate_check_interval steadystate_duration
-    steadystate_ramp_time sync_file_range thinkcycles thinktime_blocks_type thinktime_iotime trim_backlog
+    steadystate_ramp_time sync_file_range thinkcycles trim_backlog
     trim_backlog_batch trim_percentage trim_verify_zero uid unique_filename unit_base unlink
     unlink_each_loop verify verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_dump
     verify_fatal verify_header_seed verify_interval verify_offset verify_only verify_pattern verify_pattern_interval

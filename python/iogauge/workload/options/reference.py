@@ -61,7 +61,6 @@ def _accepted() -> str:
     lines = [f"`{name}={'` or `'.join(sorted(values))}`" for name, values in sorted(known.AT_DEFAULT.items())]
     return (
         "## Accepted without effect\n\n"
-        "These options are not supported, but job files often set them to fio's default, which changes nothing:\n\n"
-        + ",\n".join(lines)
-        + ".\n"
+        "These options are not supported, but job files often set them to values that change nothing: fio's default, "
+        "or how to lay out files that are laid out in full anyway:\n\n" + ",\n".join(lines) + ".\n"
     )

@@ -12,6 +12,7 @@ from iogauge.schema import ContinueOnError, EngineKind, SyncMode
 from iogauge.workload.numbers import LARGEST, SECOND, US
 from iogauge.workload.options import entries, patterns
 from iogauge.workload.options.entries import engine_option, entry, per_direction, whole_or_part
+from iogauge.workload.options.files import FILES
 from iogauge.workload.options.kinds import (
     CPU_LIST,
     CPUS,
@@ -74,7 +75,7 @@ _JOB = (
     ),
 )
 
-_TARGET = (entries.FILENAME, entries.DIRECTORY)
+_TARGET = (entries.FILENAME, entries.DIRECTORY, *FILES)
 
 _PATTERN = (
     entries.RW,
@@ -104,6 +105,7 @@ _PATTERN = (
         "0",
         "Draw each random offset independently; offsets may repeat.",
     ),
+    entries.GENERATOR,
     entry(
         "randrepeat",
         Category.PATTERN,
@@ -295,11 +297,34 @@ _RATE = (
         field="thinktime_spin_ns",
     ),
     entry(
-        "thinktime_blocks", Category.RATE, count(1), "1", "Number of I/Os between two pauses of thinktime."
+        "thinktime_blocks",
+        Category.RATE,
+        count(1),
+        "1, or any number with thinktime_iotime",
+        "Number of I/Os between two pauses of thinktime.",
+    ),
+    entry(
+        "thinktime_blocks_type",
+        Category.RATE,
+        choice({"complete": "complete", "issue": "issue"}),
+        "complete",
+        "Whether thinktime_blocks counts I/Os when they have returned or when they are issued. Either way the pause "
+        "begins when nothing is in flight.",
+    ),
+    entry(
+        "thinktime_iotime",
+        Category.RATE,
+        duration(SECOND),
+        "0",
+        "Time between two pauses of thinktime. With thinktime_blocks, whichever is over first.",
+        field="thinktime_iotime_ns",
     ),
 )
 
 _BUFFERS = (
+    # What changes refill_buffers and the other switches is written before them.
+    entries.PATTERN,
+    entries.DEDUPE,
     entries.REFILL,
     entry("zero_buffers", Category.BUFFERS, FLAG, "0", "Write zeroes."),
     entry(
@@ -317,7 +342,6 @@ _BUFFERS = (
         "How far the written data can be compressed. Switches refill_buffers on; 100 means zero_buffers.",
         field="buffer_compress_percent",
     ),
-    entries.DEDUPE,
 )
 
 _CPU = (

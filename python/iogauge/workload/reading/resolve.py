@@ -92,8 +92,18 @@ class _Resolver:
                 self._values[field] = model(read=read, write=write, trim=trim)
 
     def _files(self) -> None:
-        if self._values.get("filenames"):
+        open_files, names = self._values.pop("openfiles", 0), self._values.get("filenames", ())
+        if names:
             self._values.pop("directory", None)
+            self._values.pop("filename_format", None)
+            if self._is_set("nrfiles") and self._values.pop("nrfiles") != len(names):
+                raise self._error(
+                    "nrfiles", f"contradicts filename, which names {len(names)}", "remove one of them"
+                )
+        if 0 < open_files < (len(names) or self._get("nrfiles")):
+            raise self._error(
+                "openfiles", "is below the number of files, which all stay open", "raise or remove it"
+            )
 
     def _depth(self) -> None:
         depth = self._get("iodepth")
@@ -131,6 +141,15 @@ class _Resolver:
         unaligned = any(ba not in (0, size) for ba, size in zip(alignment, smallest, strict=True))
         distributions = _three(self._get("random_distribution"))
         skewed = any(distribution != UniformDistribution() for distribution in distributions)
+        lfsr = self._values.pop("random_generator", None) == "lfsr" and rw.random
+        if lfsr and not skewed:
+            if len({*smallest, *(size.maximum_bytes for size in _three(self._values["bs"]))}) > 1:
+                raise self._error(
+                    "random_generator",
+                    "lfsr covers only part of the region if block sizes differ",
+                    "use one block size, or remove the option: a random map covers all of it",
+                )
+            self._values["norandommap"] = False
         if skewed or (unaligned and rw.random):
             self._values["norandommap"] = True
 
@@ -142,7 +161,13 @@ class _Resolver:
             self._values["refill_buffers"] = True
 
     def _sizes(self) -> None:
-        size = self._get("size")
+        size, repeats = self._get("size"), self._get("time_based") or self._get("loops") > 1
+        if self._get("filesize") and size is not None and size.percent is None and repeats:
+            raise self._error(
+                "filesize",
+                "with size is supported only for a job that runs once: fio repeats the part that it covered",
+                "remove size, time_based or loops",
+            )
         smallest = min(block.minimum_bytes for block in _three(self._values["bs"]))
         if size is not None and size.percent is None and size.size_bytes < smallest:
             raise self._error(

@@ -77,6 +77,10 @@ prop_compose! {
         reads in 0.0..=100.0,
         random_map: bool,
         syncs in (0u64..4, 0u64..4),
+        file_order in prop_oneof![
+            2 => Just(FileOrder::Roundrobin), 1 => Just(FileOrder::Random), 1 => Just(FileOrder::Sequential)
+        ],
+        file_run in prop_oneof![Just(1u64), 2u64..5],
     ) -> PatternPlan {
         PatternPlan {
             rw,
@@ -89,6 +93,8 @@ prop_compose! {
             fsync_every: syncs.0,
             fdatasync_every: syncs.1,
             sync_at_end: false,
+            file_order,
+            file_run,
         }
     }
 }

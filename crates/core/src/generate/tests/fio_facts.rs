@@ -195,6 +195,57 @@ fn syncs_follow_writes() {
     assert_eq!(second, ["w0+4", "f", "w4+4", "w8+4", "w12+4"]);
 }
 
+/// Returns the file of each request.
+fn files_of(requests: &str) -> String {
+    let file = |request: &str| {
+        request
+            .split_once(':')
+            .map_or("0", |(file, _)| file)
+            .to_owned()
+    };
+    requests.split(' ').map(file).collect()
+}
+
+#[test]
+fn files_take_turns_or_are_finished_one_by_one() {
+    // --nrfiles=3 --size=96k --bs=8k --file_service_type=...
+    for (file_order, file_run, expected) in [
+        (FileOrder::Roundrobin, 1, "012012012012"),
+        (FileOrder::Roundrobin, 3, "000111222012"),
+        (FileOrder::Sequential, 1, "000011112222"),
+    ] {
+        let plan = PatternPlan {
+            sizes: same(&sizes(8192, 8192)),
+            file_order,
+            file_run,
+            ..plan(Rw::Read)
+        };
+        assert_eq!(files_of(&requests_of(&plan, &[32, 32, 32])), expected);
+        let mut pattern = pattern(&plan, &[(0, 32 * KIB), (0, 32 * KIB), (0, 32 * KIB)]);
+        let first = pass(&mut pattern);
+        pattern.rewind();
+        assert_eq!(pass(&mut pattern), first, "a second pass begins anew");
+    }
+}
+
+#[test]
+fn files_drawn_at_random_are_finished_and_have_their_runs() {
+    let plan = PatternPlan {
+        file_order: FileOrder::Random,
+        file_run: 2,
+        ..plan(Rw::Read)
+    };
+    let files = files_of(&requests_of(&plan, &[4000, 4000, 4000]));
+    let runs: Vec<&[u8]> = files.as_bytes().chunks(2).collect();
+    assert!(runs.iter().all(|run| run[0] == run[1]));
+    // None of the three files is finished by the 600th of 1500 runs.
+    for file in b"012" {
+        let share = runs[..600].iter().filter(|run| run[0] == *file).count();
+        assert!((140..260).contains(&share), "{share}");
+        assert_eq!(runs.iter().filter(|run| run[0] == *file).count(), 500);
+    }
+}
+
 #[test]
 fn a_sync_goes_to_the_file_just_written() {
     // fio syncs the next file instead: `w0+4 1:f w4+4 1:f` until the first file is full.

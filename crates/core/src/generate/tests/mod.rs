@@ -7,7 +7,7 @@ mod mixes;
 pub(in crate::generate) mod statistics;
 
 use super::{Io, Pattern};
-use crate::plan::{Distribution, PatternPlan, PerDirection, Rw, SizesPlan};
+use crate::plan::{Distribution, FileOrder, PatternPlan, PerDirection, Rw, SizesPlan};
 use crate::request::Kind;
 
 pub(super) const KIB: u64 = 1024;
@@ -43,6 +43,8 @@ pub(super) fn plan(rw: Rw) -> PatternPlan {
         fsync_every: 0,
         fdatasync_every: 0,
         sync_at_end: false,
+        file_order: FileOrder::Roundrobin,
+        file_run: 1,
     }
 }
 

@@ -70,13 +70,17 @@ prop_compose! {
         io_blocks in prop_oneof![Just(0), 1u64..300],
         number_ios in prop_oneof![Just(0), 1u64..300],
         (read, write, trim, poisson) in (rate(), rate(), rate(), any::<bool>()),
-        thinking in prop_oneof![3 => Just((0, 0, 1)), 1 => (1u64..1_000_000, 0u64..500_000, 1u64..20)],
+        thinking in prop_oneof![
+            3 => Just((0, 0, 1, false, 0)),
+            1 => (1u64..1_000_000, 0u64..500_000, 0u64..20, any::<bool>(), 0u64..1_000_000),
+        ],
     ) -> WorkerPlan {
         WorkerPlan {
             iodepth, iodepth_low: low, complete_min, runtime_ns, time_based, ramp_ns, loops, replay_loops, number_ios,
             io_bytes: io_blocks * BLOCK, poisson,
             schedule: crate::plan::PerDirection { read, write, trim },
             thinktime_ns: thinking.0, thinktime_spin_ns: thinking.1.min(thinking.0), thinktime_blocks: thinking.2,
+            thinktime_at_issue: thinking.3, thinktime_iotime_ns: thinking.4,
             ..plan
         }
     }

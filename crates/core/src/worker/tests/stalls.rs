@@ -262,6 +262,7 @@ proptest! {
             runtime_ns: 100 * SERVICE,
             thinktime_ns: pause,
             thinktime_blocks: blocks,
+            thinktime_at_issue: true,
             ..plan(Rw::Randrw)
         };
         plan.schedule.read = iops(rate);

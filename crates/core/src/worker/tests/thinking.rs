@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::sim::{START, World, run};
+use super::sim::{START, Served, World, run};
 use crate::plan::{Rw, WorkerPlan};
 use crate::testing::{iops, plan, same};
 use crate::time::{MILLISECOND, Nanos, SECOND};
@@ -12,6 +12,7 @@ fn thinking(pause: Nanos, spin: Nanos, blocks: u64, iodepth: u32) -> WorkerPlan 
         thinktime_ns: pause,
         thinktime_spin_ns: spin,
         thinktime_blocks: blocks,
+        thinktime_at_issue: true,
         iodepth,
         iodepth_low: iodepth,
         time_based: true,
@@ -30,6 +31,50 @@ fn as_many_requests_between_pauses_as_fio() {
         };
         assert_eq!(run(&plan, World::fast(1)).served.len(), expected);
     }
+}
+
+/// Returns how many requests were issued between two pauses, in order.
+fn bursts(plan: &WorkerPlan, world: World<'_>) -> Vec<usize> {
+    let served = run(plan, world).served;
+    let pauses = |pair: &[Served]| pair[1].start >= pair[0].start + plan.thinktime_ns;
+    let ends = (1..served.len()).filter(|&k| pauses(&served[k - 1..=k]));
+    let ends: Vec<usize> = ends.chain([served.len()]).collect();
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    begins.zip(&ends).map(|(from, to)| to - from).collect()
+}
+
+/// fio 3.33 on a file, libaio, iodepth=4, 64 requests: what strace shows between its sleeps.
+#[test]
+fn completions_that_a_pause_waits_for_count_toward_the_next() {
+    for (at_issue, expected) in [(true, vec![8; 8]), (false, vec![11, 8, 8, 8, 8, 8, 8, 5])] {
+        let plan = WorkerPlan {
+            number_ios: 64,
+            time_based: false,
+            runtime_ns: 0,
+            thinktime_at_issue: at_issue,
+            ..thinking(MILLISECOND, 0, 8, 4)
+        };
+        let one_at_a_time = World {
+            servers: 1,
+            ..World::fast(1_000)
+        };
+        assert_eq!(bursts(&plan, one_at_a_time), expected);
+    }
+}
+
+#[test]
+fn pauses_come_by_time_or_by_number_whichever_is_first() {
+    let burst = |blocks, io_time| {
+        let plan = WorkerPlan {
+            thinktime_iotime_ns: io_time,
+            ..thinking(5 * MILLISECOND, 0, blocks, 1)
+        };
+        bursts(&plan, World::fast(100_000))[..4].to_vec()
+    };
+    assert_eq!(burst(0, MILLISECOND), [10; 4]);
+    assert_eq!(burst(20, MILLISECOND), [10; 4]);
+    assert_eq!(burst(7, MILLISECOND), [7; 4]);
+    assert_eq!(burst(7, 0), [7; 4]);
 }
 
 proptest! {

@@ -1,0 +1,63 @@
+"""Jobs of several files read the bytes that fio reads, from the files that fio reads, in fio's order.
+
+Needs fio and strace, and neither root nor a device.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.system.fio.calls import IOGAUGE, trace
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("fio") and shutil.which("strace")), reason="needs fio, strace"
+)
+
+READS = ["--name=j", "--thread", "--rw=read", "--bs=8k", "--invalidate=0"]
+JOBS = [
+    ["--size=96k", "--nrfiles=3"],
+    ["--size=96k", "--nr_files=3", "--file_service_type=roundrobin:3", "--openfiles=3"],
+    ["--size=96k", "--nrfiles=3", "--file_service_type=sequential"],
+    ["--size=96k", "--nrfiles=3", "--file_service_type=sequential", "--loops=2"],
+    ["--size=100k", "--nrfiles=3"],
+    ["--size=64k", "--nrfiles=2", "--filename_format=$jobname-of-$jobnum.part.$filenum", "--numjobs=2"],
+    ["--size=64k", "--filename_format=shared.$FILENUM"],
+    ["--size=96k", "--filename=a:b:c", "--file_service_type=roundrobin:2"],
+    ["--filesize=64k", "--size=32k"],
+    ["--filesize=40k", "--nrfiles=2"],
+    ["--filesize=64k", "--offset=16k"],
+    ["--filesize=64k", "--size=50%", "--nrfiles=2"],
+    ["--filesize=64k", "--size=1m", "--nrfiles=2"],
+    ["--filesize=64k", "--io_size=96k"],
+    ["--size=64k", "--overwrite=1", "--fallocate=none", "--create_serialize=0", "--random_generator=lfsr"],
+]
+
+
+def reads(program: list[str], options: list[str], folder: Path) -> list[tuple[str, ...]]:
+    """Return thread, file and offset of every read of a block, thread by thread."""
+    call = rf"(?m)^(\d+) +pread64\(\d+<{re.escape(str(folder))}/([^>]*)>, .*, 8192, (\d+)\)"
+    calls = re.findall(call, trace(program, "pread64", *READS, *options, cwd=folder))
+    threads = sorted({thread for thread, *_ in calls}, key=int)
+    return [(str(threads.index(thread)), *rest) for thread, *rest in calls]
+
+
+@pytest.mark.parametrize("options", JOBS, ids=" ".join)
+def test_files_are_read_as_by_fio(options: list[str], tmp_path: Path) -> None:
+    ours = reads(IOGAUGE, options, tmp_path / "ours")
+    theirs = reads(["fio"], options, tmp_path / "fios")
+    assert ours
+    assert ours == theirs
+
+
+def test_files_drawn_at_random_are_all_finished_as_by_fio(tmp_path: Path) -> None:
+    options = ["--size=96k", "--nrfiles=3", "--file_service_type=random:2"]
+    ours, theirs = (
+        sorted(reads(program, options, tmp_path / name))
+        for name, program in (("ours", IOGAUGE), ("fios", ["fio"]))
+    )
+    assert len(ours) == 12
+    assert ours == theirs
