@@ -164,8 +164,8 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
             for name, at in (("kept", kept), ("missed", missed))
             if at is not None
         ]
-        limit = numbers.placed(numbers.three_digits(search.estimate), axis.unit)
-        yield KeyFigure(f"{about}Limit, estimated", limit, ", ".join(ends))
+        estimate = numbers.placed(numbers.three_digits(search.estimate), axis.unit)
+        yield KeyFigure(f"{about}Limit, estimated", estimate, ", ".join(ends))
     for name, at in (("Kept", kept), ("Missed", missed)):
         longest = max(
             (load for load in search.loads if load.at == at), key=lambda load: load.longer, default=None

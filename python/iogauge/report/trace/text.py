@@ -135,7 +135,7 @@ def _table(summary: Summary) -> list[list[str]]:
 def _latencies(part: PerDirection) -> list[str]:
     shown = part.latency
     return [
-        numbers.duration_with_digits(shown.quantile(q), 3) if shown.count and shown.supports(q) else "-"
+        numbers.duration(shown.quantile(q), 3) if shown.count and shown.supports(q) else "-"
         for q in (0.5, 0.99, 0.999)
     ]
 
@@ -178,7 +178,7 @@ def _arrivals(summary: Summary) -> str:
         return ""
     if _too_coarse(summary):
         return f"too close to tell: most gaps are below the {step} of the trace's clock"
-    median, most = (numbers.duration_with_digits(summary.gaps.quantile(q), 3) for q in (0.5, 0.99))
+    median, most = (numbers.duration(summary.gaps.quantile(q), 3) for q in (0.5, 0.99))
     return (
         f"gap {median} median, {most} p99; they vary {numbers.short(summary.gap_variation)} times their mean "
         "(1: at random)"
