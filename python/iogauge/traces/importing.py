@@ -47,11 +47,13 @@ def import_trace(
     *,
     format: TraceFormat | None = None,  # noqa: A002 (the option's name)
     skip_bad: bool = False,
-    on_progress: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Facts:
     """Write the requests of files to ``sink`` as a trace file. Return its facts.
 
-    ``on_progress`` gets the number of requests so far. Raises IogaugeError if a file cannot be read.
+    ``on_progress`` gets the bytes of the files that were read so far, and all that they have.
+
+    Raises IogaugeError if a file cannot be read.
     """
     formats = [format or _recognised(path) for path in files]
     first = formats[0]
@@ -62,6 +64,7 @@ def import_trace(
                 hint="import files of one format at a time",
             )
     sources = [_Source(path, first, skip_bad) for path in files]
+    total_bytes = sum(path.stat().st_size for path in files)
     numbers = _Numbers()
     requests = merged([in_order(source.rows(numbers), name=str(source.path)) for source in sources])
     pairing = Pairing()
@@ -71,7 +74,7 @@ def import_trace(
         with _ahead(requests) as batches:
             for batch in batches:
                 file.write(batch, numbers.names)
-                on_progress(file.requests)
+                on_progress(sum(source.read_bytes for source in sources), total_bytes)
         if file.start_ns is None:
             raise IogaugeError(
                 f"{files[0]}: has no requests", hint=f"name the right format: {option('format', first.name)}"
@@ -109,6 +112,8 @@ class _Source:
 
     def __init__(self, path: Path, format: TraceFormat, skip_bad: bool) -> None:  # noqa: A002
         self.path = path
+        self.read_bytes = 0
+        """How much of the file was read; of a compressed one, as it is compressed."""
         self._parser = FileParser(str(path), format.parser, skip_bad=skip_bad)
 
     @property
@@ -120,7 +125,7 @@ class _Source:
         """Yield the rows of the file, with the numbers that devices have among those of all files."""
         name = self.path.name.partition(".")[0] or self.path.name
         own: list[int] = []
-        for rows in self._parser.rows(_pieces(self.path)):
+        for rows in self._parser.rows(self._pieces()):
             if not len(rows):
                 continue
             devices = self._parser.devices
@@ -133,31 +138,31 @@ class _Source:
             else:
                 yield rows
 
+    def _pieces(self) -> Iterator[bytes]:
+        with _opened(self.path) as (content, file):
+            while piece := content.read(PIECE_BYTES):
+                self.read_bytes = file.tell()
+                yield piece
+
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pa.NativeFile]:
-    """Yield the content of a file, decompressed."""
+def _opened(path: Path) -> Iterator[tuple[pa.NativeFile, IO[bytes]]]:
+    """Yield the content of a file, decompressed, and the file."""
     with explained("read", path), path.open("rb") as file:
         head = file.read(8)
         compression = next((name for magic, name in _COMPRESSIONS.items() if head.startswith(magic)), None)
         file.seek(0)
         source = pa.PythonFile(file, mode="r")
         if compression is None:
-            yield source
+            yield source, file
         else:
             with pa.CompressedInputStream(source, compression) as stream:
-                yield stream
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with _opened(path) as file:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
+                yield stream, file
 
 
 def _recognised(path: Path) -> TraceFormat:
-    with _opened(path) as file:
-        head = bytes(file.read(_HEAD_BYTES))
+    with _opened(path) as (content, _):
+        head = bytes(content.read(_HEAD_BYTES))
     if head[257:262] == b"ustar":
         raise IogaugeError(f"{path}: is an archive of tar", hint="unpack it first: tar xf FILE")
     known = recognised(head)

@@ -109,8 +109,8 @@ class Summary:
         return max((share for size, share in self.hits if size <= cache_bytes), default=0.0)
 
 
-def summarise(trace: Trace, *, on_progress: Callable[[int], None] = lambda _: None) -> Summary:
-    """Return what a trace has. ``on_progress`` gets the number of requests so far.
+def summarise(trace: Trace, *, on_progress: Callable[[int, int], None] = lambda *_: None) -> Summary:
+    """Return what a trace has. ``on_progress`` gets the number of requests so far, and of all.
 
     Raises IogaugeError if the trace is damaged or empty.
     """
@@ -119,7 +119,7 @@ def summarise(trace: Trace, *, on_progress: Callable[[int], None] = lambda _: No
     for rows in trace.batches():
         counter.add(rows)
         done += len(rows)
-        on_progress(done)
+        on_progress(done, trace.facts.requests)
     if not done:
         raise IogaugeError(f"{trace.path}: the trace has no requests", hint="import or record another")
     return counter.summary(trace)

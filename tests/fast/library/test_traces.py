@@ -13,11 +13,11 @@ from tests.fast.traces import trace_samples as samples
 @pytest.fixture
 def trace(tmp_path: Path) -> iogauge.Trace:
     (tmp_path / "hm.csv").write_bytes(samples.msr() + b"nonsense\n")
-    said: list[str] = []
+    said: list[iogauge.Progress] = []
     trace = iogauge.import_trace(
-        tmp_path / "hm.csv", str(tmp_path / "hm.trace"), skip_bad=True, on_message=said.append
+        tmp_path / "hm.csv", str(tmp_path / "hm.trace"), skip_bad=True, on_progress=said.append
     )
-    assert said == ["1 record left out"]
+    assert [str(news) for news in said] == ["importing, MB: 0 of 0", "warning: 1 record left out"]
     return trace
 
 
@@ -28,6 +28,11 @@ def test_a_trace_is_a_table_a_screen_and_charts(trace: iogauge.Trace) -> None:
     assert frame.columns == ["time_ns", "device", "direction", "offset_bytes", "size_bytes", "latency_ns"]
     assert frame["device"].to_list() == ["hm-3", "hm-3", "hm-7", "hm-3"]
     assert trace.summary.requests == 4
+    counts: list[str] = []
+    assert str(iogauge.open_trace(trace.path, on_progress=lambda news: counts.append(str(news)))) == str(
+        trace
+    )
+    assert counts == ["requests: 4 of 4"]
     assert str(trace).startswith("hm.trace: 4 requests in 2 s")
     assert [chart.name for chart in trace.charts] == ["rates", "mix", "sizes", "arrivals", "footprint"]
     assert trace.charts[0].to_polars().columns == ["start_s", "end_s", "direction", "iops", "rate_MBps"]

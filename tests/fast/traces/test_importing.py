@@ -211,8 +211,10 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
 
 def test_progress_and_a_reader_that_fails_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "PIECE_BYTES", 100)
-    counts: list[int] = []
-    imported(tmp_path, samples.spc(REQUESTS * 50), on_progress=counts.append)
-    assert counts[-1] == 200
+    content = samples.spc(REQUESTS * 50)
+    counts: list[tuple[int, int]] = []
+    imported(tmp_path, content, on_progress=lambda *done: counts.append(done))
+    assert counts == sorted(counts)
+    assert counts[-1] == (len(content), len(content))
     many = [Request(10 * number) for number in range(2000)]
     assert "line 2001" in str(fails(tmp_path, samples.spc(many) + b"nonsense\n", format=format_named("spc")))

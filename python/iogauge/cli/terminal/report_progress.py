@@ -1,4 +1,4 @@
-"""The progress of ``report`` and ``compare`` while a page is made, on a terminal, and its warnings."""
+"""The progress of ``report`` and ``compare`` while a page is made, and of traces, on a terminal; and warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class ReportProgress(AbstractContextManager["ReportProgress"]):
     """Shows progress if stderr is a terminal, and prints messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: str = "report") -> None:
+        self._title = title
         self._parts = ExitStack()
         self._step = ""
         self._display: Display | None = None
@@ -47,5 +48,5 @@ class ReportProgress(AbstractContextManager["ReportProgress"]):
 
         self._parts.close()
         self._step = step
-        self._display = self._parts.enter_context(Progress(title=f"report: {step}"))
+        self._display = self._parts.enter_context(Progress(title=f"{self._title}: {step}"))
         self._display.step("", expected_s=None)

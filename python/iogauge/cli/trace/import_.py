@@ -20,6 +20,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli.terminal import process, streams
+from iogauge.cli.terminal.report_progress import ReportProgress
 
 
 def import_(
@@ -41,13 +42,8 @@ def import_(
     from iogauge.text import numbers
 
     process.begin()
-    trace = import_trace(
-        files,
-        output,
-        format=format,
-        skip_bad=skip_bad,
-        on_message=lambda text: streams.say(f"warning: {text}"),
-    )
+    with ReportProgress("trace") as progress:
+        trace = import_trace(files, output, format=format, skip_bad=skip_bad, on_progress=progress)
     streams.show(f"{output}\n")
     streams.say(
         f"{numbers.counted(trace.facts.requests, 'request')} of {trace.facts.source}; next: iogauge trace show "

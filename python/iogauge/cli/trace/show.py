@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli.terminal import process, streams
+from iogauge.cli.terminal.report_progress import ReportProgress
 
 
 def show(
@@ -30,11 +31,10 @@ def show(
     from iogauge.library.traces.opened import open_trace
 
     process.begin()
-    opened = open_trace(trace)
-    if as_json:
-        streams.show(json.dumps(opened.to_dict(), indent=2, allow_nan=False) + "\n")
-    else:
-        streams.show(str(opened))
+    with ReportProgress("trace") as progress:
+        opened = open_trace(trace, on_progress=progress)
+        text = json.dumps(opened.to_dict(), indent=2, allow_nan=False) + "\n" if as_json else str(opened)
+    streams.show(text)
     if charts is not None:
         for path in opened.write_charts(charts):
             streams.say(str(path))

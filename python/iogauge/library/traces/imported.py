@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from iogauge.library.options import StrPath, as_list
+from iogauge.library.progress import OnProgress
 from iogauge.library.public import public
+from iogauge.library.reading.report import message, parts
 from iogauge.library.traces.opened import Trace
 from iogauge.store.outputs import Claims, Existing
 
@@ -18,7 +20,7 @@ def import_trace(
     *,
     format: str | None = None,  # noqa: A002 (the option's name)
     skip_bad: bool = False,
-    on_message: Callable[[str], object] | None = None,
+    on_progress: OnProgress = lambda _: None,
 ) -> Trace:
     """Write the requests that another program recorded as a trace, and open it.
 
@@ -28,7 +30,7 @@ def import_trace(
         format: ``blktrace``, ``iolog``, ``msr``, ``spc``, ``alibaba``, ``tencent``, ``vscsi``, or the path of a TOML
             file that describes columns. By default the files are recognised.
         skip_bad: leave out lines that cannot be read. They are counted in ``facts.skipped``.
-        on_message: gets a text for each thing that is left out.
+        on_progress: is called with each piece of news (``Progress``): megabytes that are read, and what is left out.
 
     Raises IogaugeError if a file cannot be read or written, and UsageError for an unknown format.
     """
@@ -38,9 +40,16 @@ def import_trace(
 
     paths = [Path(path) for path in as_list(files)]
     chosen = None if format is None else format_named(format)
+    read = parts("importing, MB", on_progress)
     sink = Claims(inputs=paths).file(Path(output), existing=Existing.OWN)
     with sink.atomic() as file:
-        facts = importing.import_trace(paths, file, format=chosen, skip_bad=skip_bad)
-    if facts.skipped and on_message is not None:
-        on_message(f"{counted(facts.skipped, 'record')} left out")
+        facts = importing.import_trace(
+            paths,
+            file,
+            format=chosen,
+            skip_bad=skip_bad,
+            on_progress=lambda done, of: read(done // 10**6, of // 10**6),
+        )
+    if facts.skipped:
+        message(on_progress)(f"warning: {counted(facts.skipped, 'record')} left out")
     return Trace(Path(output))

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iogauge.library.options import StrPath
+from iogauge.library.progress import OnProgress
 from iogauge.library.public import public
 from iogauge.library.reading.chart import Chart
+from iogauge.library.reading.report import parts
 from iogauge.results.tabular import Tabular
 from iogauge.traces import file
 from iogauge.traces.file import Facts
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
 
 
 @public
-def open_trace(path: StrPath) -> Trace:
+def open_trace(path: StrPath, *, on_progress: OnProgress = lambda _: None) -> Trace:
     """Open a trace: a file of ``import_trace``, ``record_trace`` or ``iogauge trace``.
+
+    ``on_progress`` is called with how many requests are read, once the trace is summarised.
 
     Raises IogaugeError if it is none.
 
@@ -30,13 +34,14 @@ def open_trace(path: StrPath) -> Trace:
         >>> trace.facts.requests, trace.summary.served(1 << 30)  # doctest: +SKIP
         (3993316, 0.41)
     """
-    return Trace(Path(path))
+    return Trace(Path(path), on_progress)
 
 
 class Trace(Tabular):
     """A trace. ``str()`` is what ``iogauge trace show`` prints; the table has a row for each request."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, on_progress: OnProgress = lambda _: None) -> None:
+        self._on_progress = on_progress
         self.path = path
         """Its file: Parquet, which other programs can read, too."""
         with file.Trace(path) as opened:
@@ -50,7 +55,7 @@ class Trace(Tabular):
         Raises IogaugeError if it is damaged or empty.
         """
         with file.Trace(self.path) as opened:
-            return summarise(opened)
+            return summarise(opened, on_progress=parts("requests", self._on_progress))
 
     @property
     def charts(self) -> tuple[Chart, ...]:

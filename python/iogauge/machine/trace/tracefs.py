@@ -11,6 +11,7 @@ Source: the kernel's Documentation/trace/ftrace.rst, "Instances" and "free_buffe
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,8 +64,14 @@ class Instance:
         """Make the directory, and return the descriptor that holds it. Raises OSError."""
         for _ in range(_ATTEMPTS - 1):
             self._directory.mkdir()
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 return os.open(self._directory / "free_buffer", os.O_WRONLY)
+            except OSError as error:
+                # Its name is gone, or only what it stands for.
+                if error.errno not in (errno.ENOENT, errno.ENODEV):
+                    raise
+            with contextlib.suppress(OSError):
+                self._directory.rmdir()
         self._directory.mkdir()
         return os.open(self._directory / "free_buffer", os.O_WRONLY)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ def test_an_instance_that_another_process_removed_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = os.open
-    removals = [1, 2]
+    removals = [errno.ENODEV, errno.ENOENT]
 
     def fake_open(path: Path, flags: int, *rest: Any) -> int:
         if path.name == "free_buffer" and removals:
-            removals.pop()
-            path.parent.rmdir()
-            raise FileNotFoundError(path)
+            error = removals.pop()
+            if error == errno.ENOENT:
+                path.parent.rmdir()
+            raise OSError(error, os.strerror(error), path)
         path.parent.mkdir(exist_ok=True)  # tracefs has its files as soon as the instance is made
         return opened(path, flags | os.O_CREAT, 0o600)
 
