@@ -143,6 +143,7 @@ SCALARS: dict[str, Callable[[Job], object]] = {
     "number_ios": lambda job: job.number_ios,
     "nrfiles": lambda job: job.nrfiles,
     "numjobs": lambda job: job.numjobs,
+    "pre_read": lambda job: job.pre_read,
     "prio": lambda job: job.prio,
     "prioclass": lambda job: job.prioclass,
     "ramp_time": lambda job: job.ramp_time_ns // 1000,

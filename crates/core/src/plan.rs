@@ -373,6 +373,8 @@ pub struct WorkerPlan {
     pub group: u32,
     /// Drop the cached pages of its regions before it begins.
     pub invalidate: bool,
+    /// Read its regions into the page cache before it begins.
+    pub pre_read: bool,
     /// What is added to its thread's nice value.
     pub nice: i32,
     /// Its thread's I/O priority, as ioprio_set takes it; absent: unchanged.

@@ -119,6 +119,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         exitall: false,
         group: 0,
         invalidate: false,
+        pre_read: false,
         nice: 0,
         io_priority: None,
         continue_on_read_error: false,

@@ -86,7 +86,7 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
         "start_delay_ns": 0, "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
         "schedule": {}, "poisson": true, {think}, "handed_over": false, "cpus": [], "spin": false,
-        "exitall": false, "group": 0, "invalidate": false, "nice": 0, "io_priority": null,
+        "exitall": false, "group": 0, "invalidate": false, "pre_read": false, "nice": 0, "io_priority": null,
         "continue_on_read_error": true, "continue_on_write_error": true
         }}"#,
         same(sizes),

@@ -18,6 +18,14 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
+    /// A region could not be read before the job.
+    #[error("{path}: cannot be read before the job (pre_read): {cause}")]
+    PreRead {
+        /// The file.
+        path: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
     /// `O_DIRECT` was refused.
     #[error("{path}: its filesystem does not support direct I/O")]
     NoDirect {
@@ -216,6 +224,7 @@ impl Error {
                 Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)".into(),
                 _ => return None,
             },
+            Error::PreRead { .. } => "remove pre_read, or check the drive".into(),
             Error::NoDirect { .. } => {
                 "use direct=0 (the page cache is then measured too), or a file on ext4, xfs or a block device".into()
             }

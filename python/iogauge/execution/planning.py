@@ -393,6 +393,7 @@ def _worker(
         exitall=job.exitall,
         group=clone.group,
         invalidate=job.invalidate,
+        pre_read=job.pre_read,
         nice=job.nice,
         io_priority=_io_priority(job),
         continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),

@@ -277,6 +277,8 @@ class Job(Model):
     direct: bool = False
     invalidate: bool = True
     """Drop the target's cached pages before the stage begins, as fio does by default."""
+    pre_read: bool = False
+    """Read the region into the page cache instead."""
     sync: SyncMode = SyncMode.NONE
     fsync: NonNegative = 0
     """An fsync after this many writes; 0: none."""

@@ -155,6 +155,8 @@ class WorkerPlan(Model):
     """fio's group: jobs from one stonewall or new_group to the next. exitall ends the stage's workers of its group."""
     invalidate: bool
     """Whether to drop the cached pages of its regions before it begins."""
+    pre_read: bool = False
+    """Whether to read its regions into the page cache before it begins."""
     nice: int = 0
     """What is added to its thread's nice value."""
     io_priority: NonNegative | None = None

@@ -91,6 +91,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "direct": (RING, "direct=1"),
     "buffered": (f"{RING} direct=1", "buffered=1"),
     "invalidate": (RING, "invalidate=0"),
+    "pre_read": (RING, "pre_read=1"),
     "sync": (NULL, "sync=dsync"),
     "fsync": (NULL, "fsync=1"),
     "fdatasync": (NULL, "fdatasync=1"),

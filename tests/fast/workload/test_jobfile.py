@@ -198,7 +198,7 @@ def test_the_published_write_pressure_job() -> None:
 UNSUPPORTED = {
     "verify=md5": "fio's verify is supported only as verify=",
     "unlink=1": "fio's unlink is supported only as unlink=",
-    "pre_read=1": "fio's pre_read is supported only as pre_read=",
+    "pre_read=1\ndirect=1": "fills the page cache, which the job bypasses",
     "file_service_type=zipf:1.2": "fio's 'zipf' is not supported for files",
     "nrfiles=2\nfilename=a:b:c": "contradicts filename, which names 3",
     "openfiles=2\nnrfiles=3": "is below the number of files",

@@ -128,10 +128,16 @@ def test_every_field_of_a_job_can_be_set() -> None:
         continue_on_error=all
     """
     job = parse("[j]\n" + lines, source="t", environ={}).jobs[0]
-    lines_of_other = (
-        "rate_iops=5\ndirectory=/mnt\nnrfiles=2\nfilename_format=x.$filenum\nfile_service_type=random:2"
-    )
-    other = parse(f"[j]\n{lines_of_other}\nfilesize=1m\n", source="t", environ={}).jobs[0]
+    other_lines = """
+        rate_iops=5
+        directory=/mnt
+        pre_read=1
+        nrfiles=2
+        filename_format=x.$filenum
+        file_service_type=random:2
+        filesize=1m
+    """
+    other = parse("[j]\n" + other_lines, source="t", environ={}).jobs[0]
     default = Job(name="j")
     changed = {
         field

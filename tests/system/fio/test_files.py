@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ from tests.system.fio.calls import IOGAUGE, trace
 pytestmark = pytest.mark.skipif(
     not (shutil.which("fio") and shutil.which("strace")), reason="needs fio, strace"
 )
+
+SAMPLE_BYTES = 4096
+"""iogauge reads blocks of this size, to see what a target holds."""
 
 READS = ["--name=j", "--thread", "--rw=read", "--bs=8k", "--invalidate=0"]
 JOBS = [
@@ -51,6 +55,25 @@ def test_files_are_read_as_by_fio(options: list[str], tmp_path: Path) -> None:
     theirs = reads(["fio"], options, tmp_path / "fios")
     assert ours
     assert ours == theirs
+
+
+def test_regions_are_read_before_the_job_as_by_fio(tmp_path: Path) -> None:
+    """The job only writes, so whatever is read of whole blocks is read before it, by calls of any length."""
+    options = ["--rw=write", "--size=3m", "--offset=64k", "--nrfiles=2", "--pre_read=1"]
+
+    def bytes_read(program: list[str], folder: Path) -> Counter[str]:
+        calls = trace(program, "read,pread64", *READS, *options, cwd=folder)
+        total = Counter[str]()
+        for name, length, read_bytes in re.findall(
+            rf"(?m)^\d+ +p?read\w*\(\d+<{re.escape(str(folder))}/(j[^>]*)>, .*?, (\d+)(?:, \d+)?\) = (\d+)",
+            calls,
+        ):
+            total[name] += int(read_bytes) if int(length) > SAMPLE_BYTES else 0
+        return total
+
+    ours = bytes_read(IOGAUGE, tmp_path / "ours")
+    assert ours == bytes_read(["fio"], tmp_path / "fios")
+    assert ours == {"j.0.0": 3 << 19, "j.0.1": 3 << 19}
 
 
 def test_files_drawn_at_random_are_all_finished_as_by_fio(tmp_path: Path) -> None:

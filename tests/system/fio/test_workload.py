@@ -239,6 +239,7 @@ FILES = {
         [several]
         nrfiles=3
         size=1m
+        pre_read=1
         file_service_type=random:2
         filename_format=data-$jobnum.$filenum
         [sized]

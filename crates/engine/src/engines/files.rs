@@ -7,6 +7,7 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
 
 use iogauge_core::plan::{FilePlan, SyncMode, WorkerPlan};
 use iogauge_core::{Errno, Kind, Request};
@@ -157,6 +158,32 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 
 /// The flags of a hole punch: the file keeps its size.
 pub(crate) const PUNCH: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+
+/// How much [`pre_read`] reads at a time.
+const PRE_READ_BYTES: u64 = 1 << 20;
+
+/// Reads the worker's regions into the page cache, unless it is stopped before.
+pub(crate) fn pre_read(plan: &WorkerPlan, stopped: impl Fn() -> bool) -> Result<(), Error> {
+    let mut buffer = vec![0; PRE_READ_BYTES as usize];
+    for file in plan.files.iter().filter(|file| file.fd >= 0) {
+        let opened = File::reopen(file, file.fd, libc::O_RDONLY | libc::O_CLOEXEC, "reading")?;
+        let reader = std::fs::File::from(opened.fd);
+        let end = file.region_offset_bytes + file.region_bytes;
+        for offset in (file.region_offset_bytes..end).step_by(PRE_READ_BYTES as usize) {
+            if stopped() {
+                return Ok(());
+            }
+            let length = PRE_READ_BYTES.min(end - offset) as usize;
+            reader
+                .read_exact_at(&mut buffer[..length], offset)
+                .map_err(|cause| Error::PreRead {
+                    path: file.path.clone(),
+                    cause,
+                })?;
+        }
+    }
+    Ok(())
+}
 
 /// Writes back and drops the cached pages of the worker's regions, so that its reads reach the target. Pages of
 /// memory-backed filesystems cannot be dropped; the warning about the page cache covers that case.

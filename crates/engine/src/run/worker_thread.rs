@@ -127,6 +127,9 @@ impl WorkerThread {
         if self.plan.invalidate {
             files::invalidate(&self.plan);
         }
+        if self.plan.pre_read {
+            files::pre_read(&self.plan, || self.signals.stopped())?;
+        }
         let waiter = Waiter::new(self.clock, self.plan.spin);
         open(
             &self.plan,

@@ -42,7 +42,6 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "log_window_value": "avg 0",
         "nonvectored": "1",
         "overwrite": "0 1",
-        "pre_read": "0",
         "rate_cycle": "1000",
         "rw_sequencer": "sequential",
         "serialize_overlap": "0",
@@ -120,7 +119,7 @@ OPTIONS: Final = _words(
     log_store_compressed log_unix_epoch log_window_value max_latency max_open_zones mem mem_align
     merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range numa_cpu_nodes
     numa_mem_policy offset_align opendir overwrite percentage_sequential plid_select plids
-    pre_read priohint profile ramp_size random_sequence_stride rate_cycle
+    priohint profile ramp_size random_sequence_stride rate_cycle
     rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp read_iolog read_iolog_chunked
     recover_zbd_write_error replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale
     rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op

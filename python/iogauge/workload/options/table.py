@@ -384,6 +384,13 @@ _DURABILITY = (
         "Drop the target's cached pages before the job begins.",
     ),
     entry(
+        "pre_read",
+        Category.DURABILITY,
+        SWITCH,
+        "0",
+        "Read the region into the page cache before the job begins. Switches invalidate off; needs direct=0.",
+    ),
+    entry(
         "sync",
         Category.DURABILITY,
         choice({s.value: s for s in SyncMode} | {"0": SyncMode.NONE, "1": SyncMode.SYNC}),

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import BlockSize, Job, PerDirection, Rw, UniformDistribution
+from iogauge.schema import BlockSize, EngineKind, Job, PerDirection, Rw, UniformDistribution
 from iogauge.text import invalid
 from iogauge.workload.options.partial_job import PartialJob
 from iogauge.workload.problem import Place
@@ -175,6 +175,12 @@ class _Resolver:
             )
 
     def _engine(self) -> None:
+        if self._get("pre_read"):
+            if self._get("direct") or self._get("ioengine") is EngineKind.IO_URING_CMD:
+                raise self._error(
+                    "pre_read", "fills the page cache, which the job bypasses", "remove it, or set direct=0"
+                )
+            self._values["invalidate"] = False
         if self._values.get("sqthread_poll_cpu") is not None and not self._values.get("sqthread_poll"):
             raise self._error("sqthread_poll_cpu", "has no effect without sqthread_poll", "add sqthread_poll")
 
