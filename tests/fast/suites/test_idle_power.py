@@ -133,7 +133,7 @@ def test_few_readings_decide_nothing() -> None:
 
 def test_repeats_are_pooled() -> None:
     shown = findings([record(1.0), record(1.2), record(1.1)], [record(0.1), record(0.1), record(0.1)])[0]
-    assert f"{AWAKE} 1.0" in shown
+    assert f"{AWAKE} 1.10 W (0.87 to 1.38 W)" in shown
     assert " to " in shown
 
 
