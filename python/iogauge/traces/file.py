@@ -19,6 +19,7 @@ from pydantic import Field
 from iogauge.errors import IogaugeError
 from iogauge.schema.base import Model, NonNegative
 from iogauge.store.durable import explained
+from iogauge.text.option import call
 from iogauge.traces.rows import COLUMNS, Rows, columns_of, rows_of
 
 VERSION = 1
@@ -159,5 +160,5 @@ def _facts(file: pq.ParquetFile) -> Facts:
 def _no_trace(path: Path) -> IogaugeError:
     return IogaugeError(
         f"{path}: is no trace of this version of iogauge",
-        hint="make one of what another program recorded: iogauge trace import FILE --output TRACE",
+        hint=f"make one of what another program recorded: {call('import_trace', 'FILE', output='TRACE')}",
     )

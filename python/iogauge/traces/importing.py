@@ -169,7 +169,7 @@ def _recognised(path: Path) -> TraceFormat:
     if known is None:
         raise IogaugeError(
             f"{path}: its format is not recognised",
-            hint=f"add --format NAME, of {', '.join(names())}, or the TOML file of its columns",
+            hint=f"add {option('format')}: one of {', '.join(names())}, or the TOML file of its columns",
         )
     return known
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from iogauge._core import TracePairing, TraceParser, TraceReuse
 from iogauge.errors import IogaugeError
+from iogauge.text.option import option
 from iogauge.traces.rows import ROW, Rows
 
 __all__ = ["FileParser", "Pairing", "Reuse"]
@@ -44,10 +45,9 @@ class FileParser:
         except ValueError as error:
             place, problem = error.args
             lines = place.startswith("line")
-            hint = "leave such lines out with --skip-bad, or name the right --format"
-            raise IogaugeError(
-                f"{self._name}: {place}: {problem}", hint=hint if lines else "name the right --format"
-            ) from None
+            rename = f"name the right {option('format')}"
+            hint = f"leave such lines out with {option('skip_bad')}, or {rename}" if lines else rename
+            raise IogaugeError(f"{self._name}: {place}: {problem}", hint=hint) from None
 
 
 class Pairing:

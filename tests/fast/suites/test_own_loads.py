@@ -192,7 +192,7 @@ def test_a_commit_is_judged_as_one_wait_and_split_into_its_parts(
     assert commit.max_ns >= max(synced.max_ns, written.max_ns)
     assert Kind.RESPONSE not in row.tallies[Direction.WRITE].histograms
     sentence = next(finding for finding in plan["findings"] if "write, then fdatasync: one log" in finding)
-    assert numbers.duration(first["mean_ns"]["value"]) in sentence
+    assert numbers.duration(first["mean_ns"]["value"], 3) in sentence
     figures = step_figures(record, (), measured_job="log", load_jobs=None, direction=Direction.WRITE)
     assert figures.mean is not None
     assert figures.mean.value == pytest.approx(written.sum_ns / written.count)

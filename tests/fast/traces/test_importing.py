@@ -158,7 +158,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path) -> None:
     bad = samples.spc() + b"1,2,3,q,4.5\n"
     error = fails(tmp_path, bad)
     assert str(error).endswith("disk.x: line 5: 'q' is no direction that the format knows")
-    assert "--skip-bad" in str(error.hint)
+    assert "skip_bad" in str(error.hint)
     requests, facts = imported(tmp_path, bad, skip_bad=True)
     assert (len(requests), facts.skipped) == (4, 1)
     assert "the file ends within a record" in str(fails(tmp_path, samples.vscsi()[:-1]))

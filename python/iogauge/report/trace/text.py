@@ -200,7 +200,7 @@ def _reuse(summary: Summary) -> str:
     most = summary.hits[-1][0] if summary.hits else 0
     caches = [size for size in _CACHES if size < most][-3:]
     served = [f"{numbers.block(size)} {numbers.percent(summary.served(size))}" for size in caches]
-    text = f"{_about(summary)}{numbers.percent(summary.reused)} of the uses of blocks are of used ones"
+    text = f"{_about(summary)}{numbers.percent(summary.reused)} of block accesses repeat an earlier one"
     return f"{text}; a cache (LRU) serves, of {', of '.join(served)}" if served else text
 
 
