@@ -145,7 +145,9 @@ def _limits(job: Job, ways: Mapping[Direction, float]) -> Iterator[float]:
 
 
 def _service_ns(job: Job, way: Direction, drive: DriveRates) -> float:
-    return drive.service_ns(_as_moved(way), _mean_bytes(job, way), random=job.rw.random)
+    # Several logs of which each waits for its write leave a drive nothing to gather: a disk seeks from one to the next.
+    logs = job.numjobs > 1 and job.iodepth == 1 and _sync_ns(job, drive) > 0
+    return drive.service_ns(_as_moved(way), _mean_bytes(job, way), random=job.rw.random or logs)
 
 
 def _sync_ns(job: Job, drive: DriveRates) -> float:

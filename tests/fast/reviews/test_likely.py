@@ -26,7 +26,7 @@ DRIVE = DriveRates(
     basis="made up",
 )
 SECOND = "runtime=1\ntime_based\nfilename=t\n"
-DISK = 3.5
+DISK = 3.0
 """The factor within which what is likely comes true on a disk, whose last requests take as long as a short step."""
 QUICK = {"mixed", "write-pressure", "pts-throughput"}
 """Suites of the quick test: no search, a search, and rounds."""

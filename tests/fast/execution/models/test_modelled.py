@@ -296,7 +296,9 @@ def test_fio_s_logs(folder: Path) -> None:
         assert [int(line.partition(",")[0]) for line in lines[:4]] == [50, 100, 150, 200], name
 
 
-@pytest.mark.parametrize(("condition", "code"), [("p50 > 1us", 3), ("p50 > 1ms", 0), ("p99.9999 > 1ms", 1)])
+@pytest.mark.parametrize(
+    ("condition", "code"), [("p50 > 1us", 3), ("p50 > 1ms", 0), ("p99.9999 > 1us", 3), ("p99.9999 > 1ms", 1)]
+)
 def test_a_condition_chooses_the_exit_status(condition: str, code: int) -> None:
     assert main(["run", *job(), "--fail-if", condition]) == code
 

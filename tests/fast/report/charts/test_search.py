@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from iogauge.report.sections import Report
 from iogauge.results.conclusions import SearchResult
 from iogauge.results.suite_result import SuiteResult
 from iogauge.suites.rates.find import Find
+from iogauge.text.cells import micro
 from tests.fast.suites.rates.known import SERVICE_NS, one_lane
 
 LIMIT = f"p99 < {6 * SERVICE_NS / 1000:g}us"
@@ -119,7 +119,7 @@ def test_key_figures_are_the_answer(report: Report) -> None:
         figure = figures[f"{name} at {at:,.0f} IOPS: p99"]
         *_, load = (load for load in search.loads if load.at == at)
         assert load.latencies[0] is not None
-        assert math.isclose(float(figure.value.split()[0]), load.latencies[0].value / 1000, rel_tol=0.02)
+        assert micro(str(load.latencies[0])).startswith(f"{figure.value.removesuffix(' µs')} ")
     assert "Most served, limit kept" in figures
 
 
