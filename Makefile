@@ -13,8 +13,8 @@ endif
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
 # Tests often wait: for a run, a disk, a process or a drive. On two CPUs three processes keep them busy. Quick tests of
-# a file stay in one process while all are busy; slow ones go to whichever is free, but those that share what takes long
-# to make (xdist_group) stay together.
+# a file stay in one process while all are busy; slow ones go to whichever is free, but those of tests/published stay with
+# their file (tests/conftest.py).
 PROCESSES := $(shell n=$$(nproc); echo $$((n + n / 2 > 8 ? 8 : n + n / 2)))
 PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES)
 # Where tests are marked slow: what is not collected costs no time.

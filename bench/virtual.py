@@ -16,7 +16,7 @@ from iogauge import catalog, workload
 from iogauge.execution.core import run_plan
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.modelled import CPUS, Virtual
-from iogauge.execution.planning import make_plan
+from iogauge.execution.plans.planning import make_plan
 
 THREADS = 4
 DEPTH = 4

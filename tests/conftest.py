@@ -1,4 +1,5 @@
-"""What all tests share: property tests that repeat, so that a red run is red again on the next machine; a home.
+"""What all tests share: property tests that repeat, so that a red run is red again on the next machine; a home; which
+process gets which test.
 
 SIGINT raises KeyboardInterrupt here and in what tests start, also where a shell began them in the background with it
 ignored.
@@ -14,12 +15,29 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 # Derandomised: examples follow from the test's own source. Deadlines are off, since shared machines stall at will.
 settings.register_profile(
     "iogauge", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.load_profile("iogauge")
+
+
+class _Scheduling(LoadScopeScheduling):
+    """Gives each test to whichever process is free, but keeps those of tests/published with their file.
+
+    These share what takes long to make. xdist's own groups do nothing under pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.split("::")[0] if nodeid.startswith("tests/published/") else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
+    """Schedule by ``_Scheduling`` where groups are wanted (--dist loadgroup)."""
+    return _Scheduling(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -19,10 +19,11 @@ from bench.cases import (
     pressure,
     quantiles,
     rates,
+    replay,
     startup,
-    traces,
-    tracing,
+    verify,
 )
+from bench.cases.trace import imports, latency
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -35,12 +36,14 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "zram-defaults": defaults.on_zram,
     "file-defaults": defaults.on_file,
     "rates": rates.accuracy,
+    "replay": replay.instants,
     "quantiles": quantiles.exactness,
     "memory": memory.growth,
     "startup": startup.times,
     "commands": commands.times,
-    "trace-latency": tracing.cost,
-    "trace-import": traces.imports,
+    "verify": verify.cost,
+    "trace-latency": latency.cost,
+    "trace-import": imports.imports,
     "model": model.speed,
     "model-linear": model.linearity,
     "model-review": pressure.review,

@@ -1,8 +1,8 @@
 """iogauge measures how a storage drive responds under load, and says how sure it is.
 
-``run`` runs fio's jobs once. ``plan`` and ``review`` take drives through published procedures, and save every step;
-``open_review``, ``list_reviews``, ``judge``, ``compare`` and ``write_report`` read what was saved. ``models`` lists
-modelled drives: a target such as ``model:p4800x`` needs no hardware.
+``run`` runs fio's jobs once, ``replay`` a trace. ``plan`` and ``review`` take drives through published procedures, and
+save every step; ``open_review``, ``list_reviews``, ``judge``, ``compare`` and ``write_report`` read what was saved.
+``models`` lists modelled drives: a target such as ``model:p4800x`` needs no hardware.
 
 >>> import iogauge
 >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
@@ -54,9 +54,12 @@ if TYPE_CHECKING:
     from iogauge.library.reading.saved import Review, open_review
     from iogauge.library.review import review
     from iogauge.library.running.recover import recover
+    from iogauge.library.running.replay import replay
     from iogauge.library.running.result import DirectionResult, JobResult, Latency, RunResult
     from iogauge.library.running.run import run
+    from iogauge.library.running.verification import Verification, verify
     from iogauge.library.suites import Suites, SuiteSummary, list_suites
+    from iogauge.library.traces.fitted import TraceFit, fit_trace
     from iogauge.library.traces.imported import import_trace
     from iogauge.library.traces.opened import Trace, open_trace
     from iogauge.library.traces.recorded import record_trace
@@ -112,11 +115,13 @@ __all__ = [
     "SuiteSummary",
     "Suites",
     "Trace",
+    "TraceFit",
     "Tuning",
     "TuningStatus",
     "UnknownNameError",
     "UsageError",
     "Verdicts",
+    "Verification",
     "__version__",
     "apply_tuning",
     "audit",
@@ -126,6 +131,7 @@ __all__ = [
     "export_tables",
     "find",
     "fit_published",
+    "fit_trace",
     "fit_twin",
     "follow",
     "import_results",
@@ -146,12 +152,14 @@ __all__ = [
     "quick",
     "record_trace",
     "recover",
+    "replay",
     "review",
     "run",
     "serve_model",
     "tune",
     "tuning_status",
     "undo_tuning",
+    "verify",
     "windows_audit_script",
     "write_charts",
     "write_report",
@@ -195,11 +203,13 @@ _MODULES = {
     "SuiteSummary": "library.suites",
     "Suites": "library.suites",
     "Trace": "library.traces.opened",
+    "TraceFit": "library.traces.fitted",
     "Tuning": "machine.tuning.session",
     "TuningStatus": "machine.tuning.status",
     "UnknownNameError": "errors",
     "UsageError": "errors",
     "Verdicts": "library.reading.judge",
+    "Verification": "library.running.verification",
     "apply_tuning": "library.tuning",
     "audit": "library.audit",
     "compare": "library.reading.compare",
@@ -208,6 +218,7 @@ _MODULES = {
     "export_tables": "library.reading.questions",
     "fit_published": "library.models.fitted",
     "find": "library.find.search",
+    "fit_trace": "library.traces.fitted",
     "fit_twin": "library.models.fitted",
     "follow": "library.follow",
     "import_results": "library.reading.imported",
@@ -228,12 +239,14 @@ _MODULES = {
     "quick": "library.quick",
     "record_trace": "library.traces.recorded",
     "recover": "library.running.recover",
+    "replay": "library.running.replay",
     "review": "library.review",
     "run": "library.running.run",
     "serve_model": "library.models.served",
     "tune": "library.tuning",
     "tuning_status": "library.tuning",
     "undo_tuning": "library.tuning",
+    "verify": "library.running.verification",
     "windows_audit_script": "library.audit",
     "write_charts": "library.reading.pictures",
     "write_report": "library.reading.report",

@@ -59,9 +59,9 @@ class SpillReader:
 class Server:
     """A drive model, served by NBD in its own thread until this object is deleted."""
 
-    def __init__(self, drive: str, seed: int, config: str, store: int | None) -> None:
+    def __init__(self, drive: str, seed: int, config: str, store: int | None, faults: int | None) -> None:
         """``drive`` and ``config``, of crates/nbd's ``Config``, as JSON. ``store``: a descriptor of the data file, or
-        None to keep the data in memory.
+        None to keep the data in memory. ``faults``: a descriptor open for appending, where faults are written down.
 
         Raise CoreError if it cannot be served.
         """
@@ -75,11 +75,38 @@ class Server:
     def address(self) -> str | None:
         """Return the TCP address, as ``127.0.0.1:10809``; None for a Unix socket."""
 
+    def cut_power(self) -> None:
+        """Cut the power: what was not flushed is lost, and all connections are closed."""
+
     def wait(self, timeout_s: float) -> str | None:
         """Wait for the end of the service. Return its summary as JSON; None if it has not ended."""
 
     def stop(self) -> None:
         """End the service."""
+
+class StampJudge:
+    """A judge of what stamped writes left on a part of a target. It gets the log, the target, and the log again."""
+
+    def __init__(self, after_crash: bool, file: int, start_bytes: int, end_bytes: int) -> None:
+        """``after_crash``: whether only flushed writes had to survive. ``file``: its number in the log."""
+
+    def log(self, piece: bytes) -> None:
+        """Read a piece of the log. Raise CoreError if it is none, or is damaged."""
+
+    def header(self) -> tuple[int, int, int, bool]:
+        """Return the run, the bytes of a block, the number of records, and whether the log's end is cut off."""
+
+    def written(self) -> list[tuple[int, int]]:
+        """Return the ranges that were written, as offsets of their first bytes and of their ends."""
+
+    def content(self, offset_bytes: int, piece: bytes) -> None:
+        """Take whole blocks of the target."""
+
+    def log_again(self, piece: bytes) -> None:
+        """Read a piece of the log again. Raise CoreError."""
+
+    def verdicts(self, atomic_bytes: int, most: int) -> str:
+        """Return ``execution.after_crash.Window`` as JSON, with at most ``most`` blocks."""
 
 class TraceParser:
     """A reader of one file of a trace, piece by piece."""

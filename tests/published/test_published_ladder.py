@@ -17,7 +17,7 @@ from iogauge.results.position import Position
 from iogauge.suites import SUITES
 from iogauge.suites.ladder import READS, WRITES
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published ladder")]
+pytestmark = pytest.mark.slow
 
 NEAR = 0.10
 """Means, p99 and rates."""

@@ -34,7 +34,7 @@ FAMOUS = {
 """By rows of the table; what is famous and missed stands in ``REASONS``, and its test below."""
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published models")]
+pytestmark = pytest.mark.slow
 """All loads behind all rows run before the first test, once: half a minute on an idle machine."""
 
 

@@ -53,7 +53,7 @@ def loads_of(size: int) -> dict[str, str]:
     }
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published twins")]
+pytestmark = pytest.mark.slow
 """The review is made and the twin fitted before the first test, once."""
 
 OUTSIDE = {f"{size >> 10} KiB {name}": load for size in SIZES for name, load in loads_of(size).items()}

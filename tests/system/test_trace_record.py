@@ -138,3 +138,37 @@ def test_events_that_are_lost_are_counted(zram: str, tmp_path: Path, monkeypatch
         check=True,
     )
     assert "LOSSY" in shown.stdout
+
+
+@pytest.mark.parametrize("pacing", ["timed", "closed", "think", "dependent"])
+def test_what_was_recorded_is_replayed(pacing: str, zram: str, tmp_path: Path) -> None:
+    log, trace, again = tmp_path / "log", tmp_path / "t", tmp_path / "again"
+    options = ["--rw=randrw", "--bsrange=4k-64k", "--number_ios=509", "--invalidate=0"]
+    assert record(zram, trace, fio(zram, log, *options)).returncode == 0
+    # One request at a time, so that the disk gets them in the order of the trace.
+    replay = [sys.executable, "-m", "iogauge", "replay", str(trace), zram, "--destroy", zram, "--pacing", pacing,
+              "--iodepth=1", "--ioengine=psync"]  # fmt: skip
+    ran = record(zram, again, replay)
+    assert ran.returncode == 0, ran.stderr
+    same_requests(recorded(trace), recorded(again))
+
+
+def test_a_review_that_was_recorded_is_replayed(zram: str, tmp_path: Path) -> None:
+    trace, again = tmp_path / "t", tmp_path / "again"
+    review = [sys.executable, "-m", "iogauge", "review", zram, "--destroy", zram, "--suite=mixed", "--runtime=2ms",
+              "--size=8m", "--seed=1", "--output", str(tmp_path / "saved")]  # fmt: skip
+    ran = record(zram, trace, review)
+    assert ran.returncode == 0, ran.stderr
+    replay = [sys.executable, "-m", "iogauge", "replay", str(trace), zram, "--destroy", zram, "--pacing=closed",
+              "--iodepth=1", "--ioengine=psync"]  # fmt: skip
+    ran = record(zram, again, replay)
+    assert ran.returncode == 0, ran.stderr
+    same_requests(recorded(trace), recorded(again))
+
+
+def same_requests(first: Made, second: Made) -> None:
+    """Assert that a replay made the requests of the first recording, in their order."""
+    assert len(first) > 100
+    # iogauge looks at the disk before and after.
+    begin = next(at for at in range(len(second)) if second[at : at + len(first)] == first)
+    assert {direction for direction, *_ in second[:begin] + second[begin + len(first) :]} <= {"read"}

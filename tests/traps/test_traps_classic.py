@@ -120,6 +120,16 @@ def test_what_is_written_compresses(ours: Path, option: str) -> None:
     assert warned(writing(ours, option), Code.COMPRESSIBLE)
 
 
+def test_the_data_is_not_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    verified = (f"--filename={path}", "--size=64k", "--verify=crc32c", "--continue_on_error=verify")
+    assert not warned(run("--rw=write", *verified), Code.MISMATCH)
+    with path.open("r+b") as file:
+        file.seek(5_000)
+        file.write(b"damage")
+    assert warned(run("--rw=read", *verified), Code.MISMATCH)
+
+
 def test_too_few_samples_for_the_tail(ours: Path) -> None:
     (one,) = warned(reading(ours, "--percentile_list=50:99:99.9:99.99"), Code.FEW_SAMPLES)
     assert "p99.9, p99.99" in one.message

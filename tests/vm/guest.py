@@ -22,6 +22,8 @@ from typing import Any, Self
 
 OUT = Path(__file__).parents[2] / ".vm"
 """The directory of the image, which ``make test-vm`` builds."""
+ROOT = "PARTUUID=544f4f52-01"
+"""The root's partition, made by ``image.sh``."""
 PYTHON = "/usr/lib/iogauge/bin/python"
 """The interpreter of iogauge's package in the guest."""
 BOOT_S = 300
@@ -82,7 +84,7 @@ class Guest:
             "-cpu", "max", "-smp", "2", "-m", "2G",
             "-display", "none", "-nodefaults", "-no-user-config",
             "-kernel", str(OUT / "vmlinuz"),
-            "-append", f"root=/dev/nvme0n1 rw init=/init console=ttyS0 quiet panic=-1 {self._kernel_options}",
+            "-append", f"root={ROOT} rootwait rw init=/init console=ttyS0 quiet panic=-1 {self._kernel_options}",
             "-serial", f"file:{self._directory / 'console'}",
             "-drive", f"file={OUT / 'root.img'},if=none,id=root,format=raw,snapshot=on",
             "-device", "nvme,drive=root,serial=root",

@@ -66,7 +66,7 @@ def test_a_partition_is_not_formatted(guest: Guest) -> None:
     table[454:462] = (2048).to_bytes(4, "little") + (65536).to_bytes(4, "little")
     table[510:] = b"\x55\xaa"
     octal = "".join(f"\\{byte:03o}" for byte in table)
-    reread = f"blockdev --rereadpt {path} && udevadm settle"
+    reread = f"udevadm lock --device={path} blockdev --rereadpt {path} && udevadm settle"
     guest.sh(f"printf '{octal}' | dd of={path} conv=notrunc,fsync status=none && {reread}")
     try:
         marked(guest, f"{path}p1")

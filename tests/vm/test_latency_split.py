@@ -39,7 +39,7 @@ def test_null_blk_takes_as_long_as_it_was_told(guest: Guest) -> None:
     """Its timer completes every request after two milliseconds, never earlier."""
     guest.sh("modprobe null_blk nr_devices=1 queue_mode=2 irqmode=2 completion_nsec=2000000 gb=1")
     try:
-        lat_ns, means, more = split(guest, "/dev/nullb0", "--runtime=3 --ioengine=libaio --trace-latency")
+        lat_ns, means, more = split(guest, "/dev/nullb0", "--runtime=10 --ioengine=libaio --trace-latency")
         (trace,) = more["latency_traces"]
         device = next(part for part in trace["latencies"] if part["part"] == "device")
         assert 2_000_000 * 0.99 <= means["block_ns"] <= lat_ns

@@ -6,22 +6,26 @@
 #![forbid(unsafe_code)]
 
 pub mod busy;
+pub mod flow;
 pub mod generate;
 pub mod log_code;
 pub mod log_record;
 pub mod plan;
 pub mod recorder;
+pub mod replay;
 pub mod request;
 pub mod results;
 mod rows;
 mod stage;
 pub mod stage_account;
+pub mod steady;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
+pub mod verify;
 pub mod worker;
 
-pub use request::{Completion, Direction, Errno, Kind, Request, Want};
+pub use request::{Check, Completion, Direction, Errno, Kind, Request, TO_THE_END, Want};
 pub use stage::Stop;
 pub use time::Nanos;
 pub use worker::Worker;

@@ -2,10 +2,32 @@
 //!
 //! Values are validated before they arrive; nothing here has a default.
 
-use std::num::NonZeroU32;
+mod endings;
+mod engine;
+mod flow;
+mod hints;
+mod memory;
+mod places;
+mod replay;
+mod schedule;
+mod stamps;
+mod syncs;
+mod verify;
 
 use serde::Deserialize;
 
+pub use self::flow::FlowPlan;
+pub use endings::{ExitWhat, SteadyFigure, SteadyPlan};
+pub use engine::{EngineKind, EnginePlan, SyncMode};
+pub use hints::{Advice, PriorityPlan};
+pub use memory::{MemoryPlan, NumaMode, NumaPlan};
+pub use places::{Distribution, StridesPlan, Zone};
+
+pub use self::replay::{Pacing, ReplayPlan};
+pub use self::schedule::SchedulePlan;
+pub use self::stamps::StampLogPlan;
+pub use self::syncs::RangeSync;
+pub use self::verify::{Checksum, CompletedWrite, VerifyPlan, VerifyState, VerifyTrims};
 use crate::request::Direction;
 use crate::time::Nanos;
 
@@ -98,38 +120,6 @@ impl SizesPlan {
     }
 }
 
-/// One zone of a zoned distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-pub struct Zone {
-    /// Share of the I/Os, in `[0, 100]`.
-    pub access_percent: f64,
-    /// Share of the region, in `[0, 100]`.
-    pub size_percent: f64,
-}
-
-/// How random offsets are spread over the region.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum Distribution {
-    Random,
-    Zipf {
-        theta: f64,
-        center: Option<f64>,
-    },
-    Pareto {
-        h: f64,
-        center: Option<f64>,
-    },
-    Normal {
-        deviation_percent: f64,
-        center: Option<f64>,
-    },
-    Zoned {
-        zones: Vec<Zone>,
-    },
-}
-
 /// Which file a request goes to: fio's `file_service_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -163,18 +153,29 @@ pub struct PatternPlan {
     pub fsync_every: u64,
     /// Writes from one fdatasync to the next; 0: no fdatasync.
     pub fdatasync_every: u64,
+    /// Syncs of what was written since the last; absent: none.
+    pub sync_file_range: Option<RangeSync>,
     /// Whether each file is synced at the end of the job, if writes since the last sync need it.
     pub sync_at_end: bool,
     /// Which file comes next.
     pub file_order: FileOrder,
     /// Requests in a row to one file, positive; without meaning if files are sequential.
     pub file_run: u64,
+    /// Files that it has open at the same time, and between which its requests alternate; 0: all.
+    pub open_files: u64,
+    /// Zones that it goes through; absent: the whole region.
+    pub strides: Option<StridesPlan>,
 }
 
 impl PatternPlan {
     /// Whether syncs follow writes, or the last of them.
     pub const fn syncs(&self) -> bool {
-        self.fsync_every > 0 || self.fdatasync_every > 0 || (self.sync_at_end && self.rw.writes())
+        self.syncs_after_writes() || (self.sync_at_end && self.rw.writes())
+    }
+
+    /// Whether syncs follow writes.
+    pub const fn syncs_after_writes(&self) -> bool {
+        self.fsync_every > 0 || self.fdatasync_every > 0 || self.sync_file_range.is_some()
     }
 
     /// Returns which directions its requests can have, by [`Direction`].
@@ -215,33 +216,14 @@ pub struct FilePlan {
     pub writable: bool,
     /// Block device (trim by BLKDISCARD) or file (by hole punching).
     pub is_block_device: bool,
+    /// Its length, at least to the end of the region.
+    pub file_bytes: u64,
     /// Start of the region that the worker uses.
     pub region_offset_bytes: u64,
     /// Length of that region, positive.
     pub region_bytes: u64,
     /// How io_uring_cmd reaches it; absent under the other engines.
     pub namespace: Option<NamespacePlan>,
-}
-
-/// When requests of one direction are due; all zero: no schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[allow(non_snake_case)]
-pub struct SchedulePlan {
-    /// Requests a second.
-    pub rate_iops: u64,
-    /// Bytes a second.
-    pub rate_Bps: u64,
-    /// The stage is stopped below this over a second; 0: no limit.
-    pub rate_min_Bps: u64,
-    /// When the first request is due, since the worker's start, if gaps are equal.
-    pub first_ns: Nanos,
-}
-
-impl SchedulePlan {
-    /// Whether requests are due at a rate.
-    pub const fn has_rate(&self) -> bool {
-        self.rate_iops > 0 || self.rate_Bps > 0
-    }
 }
 
 /// What is written.
@@ -259,49 +241,6 @@ pub struct BufferPlan {
     pub dedupe_percent: f64,
     /// Bytes that are repeated instead of random ones, or in the compressible share instead of zeroes; may be empty.
     pub pattern: Vec<u8>,
-}
-
-/// How requests reach the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum EngineKind {
-    #[serde(rename = "io_uring")]
-    IoUring,
-    #[serde(rename = "io_uring_cmd")]
-    IoUringCmd,
-    Libaio,
-    Pvsync2,
-    Psync,
-    Null,
-}
-
-/// fio's `sync`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum SyncMode {
-    None,
-    Sync,
-    Dsync,
-}
-
-/// The engine and its settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[allow(missing_docs)]
-pub struct EnginePlan {
-    pub kind: EngineKind,
-    pub direct: bool,
-    pub sync: SyncMode,
-    pub hipri: bool,
-    pub fixedbufs: bool,
-    pub registerfiles: bool,
-    pub sqthread_poll: bool,
-    pub sqthread_poll_cpu: Option<u32>,
-    /// Most requests of one submission.
-    pub submit_batch: NonZeroU32,
-    /// Most completions of one reap, positive.
-    pub reap_batch: u32,
 }
 
 /// One thread: everything a worker, its engine and its recorder need to know.
@@ -325,6 +264,10 @@ pub struct WorkerPlan {
     pub files: Vec<FilePlan>,
     /// What to write.
     pub buffers: BufferPlan,
+    /// How written data is verified; absent: it is not.
+    pub verify: Option<VerifyPlan>,
+    /// The log of its writes, which then carry stamps, by its index in the run's; absent: they carry none.
+    pub stamp_log: Option<u32>,
     /// Requests in flight at most, positive.
     pub iodepth: u32,
     /// Refill once drained to this, in `[1, iodepth]`.
@@ -347,6 +290,8 @@ pub struct WorkerPlan {
     pub loops: u64,
     /// Every loop makes the same requests again.
     pub replay_loops: bool,
+    /// What it replays; absent: it draws from its pattern.
+    pub replay: Option<ReplayPlan>,
     /// When requests are due.
     pub schedule: PerDirection<SchedulePlan>,
     /// Exponential gaps instead of equal ones.
@@ -361,6 +306,8 @@ pub struct WorkerPlan {
     pub thinktime_at_issue: bool,
     /// Time from the end of a pause to the next; 0: any time.
     pub thinktime_iotime_ns: Nanos,
+    /// Its part of a flow of workers; absent: none.
+    pub flow: Option<FlowPlan>,
     /// io-wq threads execute some of its requests, so it is not pinned: see the engine's `probe::handed_over`.
     pub handed_over: bool,
     /// CPUs it may run on, one if it is pinned; empty: the process's.
@@ -369,25 +316,46 @@ pub struct WorkerPlan {
     pub spin: bool,
     /// Its end also ends the other workers of its group in the stage.
     pub exitall: bool,
+    /// The same if it ends with an error.
+    pub exitall_on_error: bool,
+    /// Which workers that are.
+    pub exit_what: ExitWhat,
     /// fio's group: jobs from one stonewall or new_group to the next.
     pub group: u32,
+    /// When its row is steady and it ends; absent: never.
+    pub steady: Option<SteadyPlan>,
+    /// Its files are laid out, and it issues nothing.
+    pub create_only: bool,
+    /// Its memory.
+    pub memory: MemoryPlan,
     /// Drop the cached pages of its regions before it begins.
     pub invalidate: bool,
+    /// What it says about the order of its requests.
+    pub advice: Advice,
     /// Read its regions into the page cache before it begins.
     pub pre_read: bool,
     /// What is added to its thread's nice value.
     pub nice: i32,
+    /// Which of its requests have a priority of their own; empty: none. For io_uring and libaio.
+    pub priorities: Vec<PriorityPlan>,
     /// Its thread's I/O priority, as ioprio_set takes it; absent: unchanged.
     pub io_priority: Option<u16>,
     /// Read errors of the medium (EIO, EILSEQ) are counted and do not end it.
     pub continue_on_read_error: bool,
     /// Write, trim and sync errors of the medium are counted and do not end it.
     pub continue_on_write_error: bool,
+    /// The errors of reads that count as those of the medium; empty: EIO and EILSEQ.
+    pub ignored_read_errors: Vec<i32>,
+    /// The same for writes, trims and syncs.
+    pub ignored_write_errors: Vec<i32>,
 }
 
 impl WorkerPlan {
     /// Whether requests have an intended time of their own and can therefore be late.
-    pub const fn is_scheduled(&self) -> bool {
+    pub fn is_scheduled(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.pacing != Pacing::Closed;
+        }
         let rates = &self.schedule;
         self.thinktime_ns > 0
             || rates.read.has_rate()
@@ -395,15 +363,61 @@ impl WorkerPlan {
             || rates.trim.has_rate()
     }
 
+    /// Returns which directions the requests of its job can have, by [`Direction`]. What it reads back has no rate.
+    pub fn rated_directions(&self) -> [bool; Direction::COUNT] {
+        match &self.replay {
+            Some(replay) => replay.issued(&self.pattern),
+            None => self.pattern.directions(),
+        }
+    }
+
+    /// Returns which directions its requests can have, by [`Direction`].
+    pub fn directions(&self) -> [bool; Direction::COUNT] {
+        let mut directions = self.rated_directions();
+        directions[Direction::Read as usize] |= self.reads_back();
+        directions[Direction::Trim as usize] |= self.trims_back();
+        directions
+    }
+
+    /// Whether some requests are trims.
+    pub fn trims(&self) -> bool {
+        self.directions()[Direction::Trim as usize]
+    }
+
+    /// Whether it reads back what it writes, or what it would have written.
+    pub fn reads_back(&self) -> bool {
+        let verify = self.verify.as_ref();
+        self.pattern.rw.writes() && verify.is_some_and(|verify| verify.reads_back)
+    }
+
+    /// Whether it trims some of what it writes.
+    pub fn trims_back(&self) -> bool {
+        let verify = self.verify.as_ref();
+        self.reads_back() && verify.is_some_and(|verify| verify.trims.is_some())
+    }
+
+    /// Whether it changes what a file holds.
+    pub fn changes_files(&self) -> bool {
+        let dry = self.verify.as_ref().is_some_and(|verify| verify.dry);
+        self.pattern.rw.changes_files() && !dry
+    }
+
+    /// Whether a request is done when its submission returns. As in fio, that holds for a null engine without a queue.
+    pub const fn is_synchronous(&self) -> bool {
+        match self.engine.kind {
+            EngineKind::Psync | EngineKind::Pvsync2 | EngineKind::Mmap => true,
+            EngineKind::Null => self.iodepth == 1,
+            _ => false,
+        }
+    }
+
     /// Whether the engine stamps the end of the submission call apart from the completion.
     pub const fn stamps_issue(&self) -> bool {
-        match self.engine.kind {
-            EngineKind::Psync | EngineKind::Pvsync2 => false,
-            EngineKind::IoUring | EngineKind::IoUringCmd => !self.engine.sqthread_poll,
-            // As in fio, which treats a null engine without a queue as a synchronous one.
-            EngineKind::Null => self.iodepth > 1,
-            EngineKind::Libaio => true,
-        }
+        let polled = matches!(
+            self.engine.kind,
+            EngineKind::IoUring | EngineKind::IoUringCmd
+        ) && self.engine.sqthread_poll;
+        !self.is_synchronous() && !polled
     }
 
     /// Returns the minimum bytes a second by direction: read, write, trim; 0: no limit. A job file gives one value for
@@ -415,7 +429,7 @@ impl WorkerPlan {
             rates.write.rate_min_Bps,
             rates.trim.rate_min_Bps,
         ];
-        let issued = self.pattern.directions();
+        let issued = self.rated_directions();
         std::array::from_fn(|direction| minimums[direction] * u64::from(issued[direction]))
     }
 }
@@ -456,6 +470,8 @@ pub struct RunPlan {
     pub request_log_capacity: u32,
     /// What a worker does when it holds that many.
     pub log_overflow: LogOverflow,
+    /// The stamp logs, one for each target that has any.
+    pub stamp_logs: Vec<StampLogPlan>,
 }
 
 #[cfg(test)]
@@ -468,6 +484,7 @@ mod tests {
             let text = format!(
                 r#"{{"kind": "null", "direct": false, "sync": "none", "hipri": false, "fixedbufs": false,
                 "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null,
+                "uncached": false, "nowait": false, "atomic": false,
                 "submit_batch": {submit_batch}, "reap_batch": 1}}"#
             );
             serde_json::from_str::<EnginePlan>(&text)

@@ -9,6 +9,9 @@ use crate::time::Nanos;
 pub struct Errno(pub i32);
 
 impl Errno {
+    /// EILSEQ, with which fio counts data that is not what was written.
+    pub const MISMATCH: Self = Self(84);
+
     /// Whether the drive is at fault, not the request or the system: EIO and EILSEQ, after which fio can continue.
     /// Source: fio's td_error.c.
     pub const fn is_medium_error(self) -> bool {
@@ -31,9 +34,20 @@ pub enum Kind {
     Sync,
     /// fdatasync: data, and the metadata needed to find it.
     DataSync,
+    /// sync_file_range: writes a range back from the page cache. Neither metadata nor the drive's cache follow.
+    RangeSync,
 }
 
+/// The length of a [`Kind::RangeSync`] whose range goes on to the end of the file.
+pub const TO_THE_END: u32 = u32::MAX;
+
 impl Kind {
+    /// Whether it makes durable, or begins to, what was written before.
+    #[inline]
+    pub const fn is_sync(self) -> bool {
+        matches!(self.direction(), Direction::Sync)
+    }
+
     /// Returns the direction under which this kind is reported.
     #[inline]
     pub const fn direction(self) -> Direction {
@@ -41,7 +55,7 @@ impl Kind {
             Kind::Read => Direction::Read,
             Kind::Write => Direction::Write,
             Kind::Trim => Direction::Trim,
-            Kind::Sync | Kind::DataSync => Direction::Sync,
+            Kind::Sync | Kind::DataSync | Kind::RangeSync => Direction::Sync,
         }
     }
 }
@@ -56,7 +70,7 @@ pub enum Direction {
     Write = 1,
     /// Trims.
     Trim = 2,
-    /// fsync and fdatasync together.
+    /// fsync, fdatasync and sync_file_range together.
     Sync = 3,
 }
 
@@ -82,6 +96,20 @@ impl Direction {
     }
 }
 
+/// What a request has to do with the verification of data: fio's `verify`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing that the worker knows of.
+    #[default]
+    Nothing,
+    /// A read of a block that some write made.
+    Block,
+    /// The write with this number; or a read of what it wrote.
+    Write(u32),
+    /// The trim of a block that some write made; or a read of it, which must be zeroes.
+    Trimmed,
+}
+
 /// A request for one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -91,15 +119,17 @@ pub struct Request {
     pub target: u32,
     /// What it does.
     pub kind: Kind,
-    /// Where, from the start of the file. Zero for syncs.
+    /// Where, from the start of the file. Zero for syncs, unless they have a range.
     pub offset_bytes: u64,
-    /// How much. Zero for syncs.
+    /// How much. Zero for syncs, unless they have a range.
     pub length_bytes: u32,
     /// When it was due by the schedule; without a schedule, the time of the call to `next`. A sync was intended
     /// together with the first write that it makes durable.
     pub intended: Nanos,
     /// When it was due, no earlier than the requests before it, and a slot was free.
     pub ready: Nanos,
+    /// What it has to do with the verification of data.
+    pub check: Check,
 }
 
 impl Request {
@@ -113,6 +143,7 @@ impl Request {
             length_bytes: 0,
             intended: 0,
             ready: 0,
+            check: Check::Nothing,
         }
     }
 }
@@ -151,6 +182,9 @@ pub enum Want {
         /// When to call `next` again.
         until: Nanos,
     },
+    /// Make what was written durable and drop it from the page cache, then call `next` again: the writes are about to
+    /// be read back. Nothing is in flight.
+    Settle,
     /// Nothing more to issue, and nothing in flight.
     Finished,
 }

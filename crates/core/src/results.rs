@@ -6,7 +6,7 @@ use base64::Engine as _;
 use serde::{Serialize, Serializer};
 
 use crate::busy::Busy;
-use crate::plan::WorkerPlan;
+use crate::plan::{VerifyState, WorkerPlan};
 use crate::recorder::{Exact, Latency, Merged, MergedSide, MergedSlice, Span};
 use crate::request::{Direction, Request};
 use crate::stage::Stop;
@@ -182,6 +182,76 @@ impl ThreadUsage {
     }
 }
 
+/// A block that does not hold what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Mismatch {
+    pub path: String,
+    pub offset_bytes: u64,
+    pub length_bytes: u32,
+    pub request_offset_bytes: u64,
+    pub request_length_bytes: u32,
+    pub field: String,
+    pub expected: String,
+    pub actual: String,
+    pub received: Option<Bytes>,
+    pub written: Option<Bytes>,
+}
+
+impl Mismatch {
+    /// The field whose two values are both computed from the block: the checksum that it stores, and its data's.
+    pub const CHECKSUM: &str = "checksum of the data";
+
+    fn what(&self) -> String {
+        let Self {
+            field,
+            expected,
+            actual,
+            ..
+        } = self;
+        if field == Self::CHECKSUM {
+            format!("the block stores {expected}, its data has {actual}")
+        } else {
+            format!("{field} is {actual}, expected {expected}")
+        }
+    }
+}
+
+/// What the verification of a worker's data found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct VerifyResult {
+    pub requests: u64,
+    pub failed: u64,
+    pub unread: u64,
+    pub mismatches: Vec<Mismatch>,
+    pub reading_ns: Nanos,
+    pub state: Option<VerifyState>,
+}
+
+impl VerifyResult {
+    /// How many mismatches are described; further ones are counted.
+    pub const MOST_DESCRIBED: usize = 16;
+
+    /// Returns the sentence about the first mismatch; `None` if there was none.
+    pub fn error(&self, name: &str) -> Option<String> {
+        let Mismatch {
+            path,
+            offset_bytes,
+            length_bytes,
+            ..
+        } = self.mismatches.first()?;
+        let more = match self.failed {
+            0 | 1 => String::new(),
+            failed => format!("; {failed} requests read data that was not written"),
+        };
+        let what = self.mismatches[0].what();
+        Some(format!(
+            "{name}: {path} does not hold what was written at offset {offset_bytes}, length {length_bytes}: {what}{more}"
+        ))
+    }
+}
+
 /// What one thread cost and how busy it was.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs)]
@@ -210,6 +280,7 @@ pub struct WorkerResult {
     pub late_handovers: u64,
     pub log_dropped: u64,
     pub log_wait_ns: Nanos,
+    pub verify: Option<VerifyResult>,
     pub error: Option<String>,
     pub stuck: bool,
 }
@@ -253,6 +324,27 @@ impl WorkerResult {
     }
 }
 
+/// One check interval of a steady state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, non_snake_case)]
+pub struct SteadySample {
+    pub iops: f64,
+    pub bw_Bps: f64,
+    pub lat_ns: f64,
+}
+
+/// What became of a row's criterion.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct SteadyResult {
+    pub attained: bool,
+    /// The figure that was compared with the limit at last; 0 before the samples cover the duration.
+    pub criterion: f64,
+    pub deviation: f64,
+    pub slope: f64,
+    pub samples: Vec<SteadySample>,
+}
+
 /// One reported row: a worker, or a group of them merged.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
@@ -264,6 +356,7 @@ pub struct RowResult {
     pub end_ns: Nanos,
     pub tallies: BTreeMap<&'static str, Tally>,
     pub loop_gap: Bytes,
+    pub steady: Option<SteadyResult>,
 }
 
 /// What a modelled drive did inside. A real drive does not report it.
@@ -282,6 +375,18 @@ pub struct DriveResult {
     pub unwritten_reads: u64,
 }
 
+/// What a stamp log holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct StampLogResult {
+    pub path: String,
+    pub run: u64,
+    pub writes: u64,
+    pub flushes: u64,
+    /// Why it is incomplete, if it is.
+    pub failure: Option<String>,
+}
+
 /// The results of a stage, without its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct StageResult {
@@ -295,6 +400,8 @@ pub struct StageResult {
     pub stopped_by: Option<Stop>,
     /// The first error of a worker.
     pub error: Option<String>,
+    /// Whether no stage follows, because of a worker's `exit_what`.
+    pub ends_run: bool,
 }
 
 /// The results of a run, without its intervals. `drives` are those of a modelled run. `clock` describes what stamped
@@ -306,6 +413,7 @@ pub struct RunResult<Clock> {
     pub workers: Vec<WorkerResult>,
     pub in_flight: Vec<InFlight>,
     pub drives: Vec<DriveResult>,
+    pub stamp_logs: Vec<StampLogResult>,
     pub clock: Clock,
     pub stopped_by: Option<Stop>,
     pub error: Option<String>,
@@ -320,6 +428,7 @@ impl<Clock> RunResult<Clock> {
             workers: Vec::new(),
             in_flight: Vec::new(),
             drives: Vec::new(),
+            stamp_logs: Vec::new(),
             clock,
             stopped_by: None,
             error: None,

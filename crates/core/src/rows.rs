@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::plan::SteadyPlan;
 use crate::recorder::{Cutter, MergedSlice, Slice, Span};
 use crate::results::{Interval, RowResult, encoded, tallies};
+use crate::steady::Steady;
 use crate::time::{Nanos, SECOND};
 
 /// How far one worker's slices reach, since the stage's start.
@@ -32,6 +34,9 @@ pub struct Row {
     sources: BTreeMap<usize, Source>,
     pending: BTreeMap<Span, Pending>,
     totals: MergedSlice,
+    /// Its criterion of a steady state, and whether it has just been met.
+    steady: Option<Steady>,
+    settled: bool,
 }
 
 impl Row {
@@ -45,6 +50,8 @@ impl Row {
             sources: BTreeMap::new(),
             pending: BTreeMap::new(),
             totals: MergedSlice::default(),
+            steady: None,
+            settled: false,
         }
     }
 
@@ -59,6 +66,19 @@ impl Row {
                 ended: None,
             },
         );
+    }
+
+    /// Watches for a steady state.
+    pub fn watch(&mut self, steady: SteadyPlan) {
+        self.steady.get_or_insert_with(|| Steady::new(steady));
+    }
+
+    /// Returns the workers of a row that has just become steady, once.
+    pub fn settled(&mut self) -> Vec<usize> {
+        match std::mem::take(&mut self.settled) {
+            true => self.sources.keys().copied().collect(),
+            false => Vec::new(),
+        }
     }
 
     /// Adds a worker's slice, and zeros for the time between its last slice and this one.
@@ -133,13 +153,12 @@ impl Row {
         if !span.ramp {
             self.totals.merge(&pending.merged);
         }
-        Interval::new(
-            self.stage,
-            self.row,
-            span,
-            pending.bounds.unwrap_or_default(),
-            &pending.merged,
-        )
+        let bounds = pending.bounds.unwrap_or_default();
+        let interval = Interval::new(self.stage, self.row, span, bounds, &pending.merged);
+        if let Some(steady) = &mut self.steady {
+            self.settled |= steady.add(&interval);
+        }
+        interval
     }
 
     /// Returns the row's totals, once all of its workers have ended and [`Row::ready`] has returned all of its
@@ -165,6 +184,7 @@ impl Row {
             end_ns,
             tallies: tallies(&self.totals),
             loop_gap: encoded(&self.totals.loop_gap),
+            steady: self.steady.as_ref().map(Steady::result),
         }
     }
 }

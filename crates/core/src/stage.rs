@@ -4,7 +4,7 @@
 //! reads no clock; its driver reports to it and stops the workers that it names. Stonewalls are the boundaries between
 //! stages. Ramps and delays count from the stage's start.
 
-use crate::plan::StagePlan;
+use crate::plan::{ExitWhat, StagePlan};
 use crate::time::{Nanos, SECOND};
 
 /// How long a rate may settle before its minimum is checked, as in fio.
@@ -35,6 +35,8 @@ enum Phase {
 struct StageWorker {
     phase: Phase,
     exitall: bool,
+    exitall_on_error: bool,
+    exit_what: ExitWhat,
     group: u32,
     /// Stopped by another's end, or by an interrupt.
     ending: bool,
@@ -44,6 +46,8 @@ struct StageWorker {
     checked: (Nanos, Nanos),
     /// The current window: its start, and the bytes completed by then.
     window: Option<(Nanos, [u64; 3])>,
+    /// How long the worker had done nothing but read back by then.
+    reading: Nanos,
 }
 
 /// The workers of a stage, and how far each is.
@@ -54,6 +58,7 @@ pub struct Stage {
     preparing: usize,
     start: Option<Nanos>,
     stopped: Option<Stop>,
+    ends_run: bool,
 }
 
 impl Stage {
@@ -72,6 +77,8 @@ impl Stage {
                 StageWorker {
                     phase: Phase::Preparing,
                     exitall: worker.exitall,
+                    exitall_on_error: worker.exitall_on_error,
+                    exit_what: worker.exit_what,
                     group: worker.group,
                     ending: false,
                     rate_min: worker.rate_min_bytes(),
@@ -80,6 +87,7 @@ impl Stage {
                         measured_from.saturating_add(end),
                     ),
                     window: None,
+                    reading: 0,
                 }
             })
             .collect();
@@ -88,6 +96,7 @@ impl Stage {
             workers,
             start: None,
             stopped: None,
+            ends_run: false,
         }
     }
 
@@ -117,17 +126,18 @@ impl Stage {
         self.start = Some(now);
     }
 
-    /// Notes that a worker has finished. If it has `exitall`, whether it failed or not, returns the workers that end
-    /// with it: those of its group, as in fio.
+    /// Notes that a worker has finished. If it has `exitall`, whether it failed or not, or `exitall_on_error` and
+    /// failed, returns the workers that end with it: those that its `exit_what` names, as in fio.
     pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
         let worker = &mut self.workers[worker];
         worker.phase = Phase::Finished;
-        if !worker.exitall {
+        if !(worker.exitall || worker.exitall_on_error && failed) {
             return Vec::new();
         }
-        let group = worker.group;
+        let (group, what) = (worker.group, worker.exit_what);
+        self.ends_run |= what == ExitWhat::All;
         let ended: Vec<usize> = (0..self.workers.len())
-            .filter(|&other| self.workers[other].group == group)
+            .filter(|&other| what != ExitWhat::Group || self.workers[other].group == group)
             .filter(|&other| {
                 self.workers[other].phase != Phase::Finished && !self.workers[other].ending
             })
@@ -146,8 +156,20 @@ impl Stage {
     /// `rate_min` over the last second or more. That worker alone then ends with an error, as in fio. Nothing is
     /// checked while the rate settles, at the end of the worker or the stage, or after a pause between checks that is
     /// so long that the process must have stopped.
-    pub fn too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
+    ///
+    /// `reading` is how long the worker has done nothing but read back, or `None` while it does so. That time does not
+    /// count, and in it nothing is checked.
+    pub fn too_slow(
+        &mut self,
+        worker: usize,
+        now: Nanos,
+        bytes: [u64; 3],
+        reading: Option<Nanos>,
+    ) -> bool {
         let Some(start) = self.start else {
+            return false;
+        };
+        let Some(reading) = reading else {
             return false;
         };
         let at = now.saturating_sub(start);
@@ -158,14 +180,14 @@ impl Stage {
             return false;
         }
         let Some((since, before)) = worker.window else {
-            worker.window = Some((at, bytes));
+            (worker.window, worker.reading) = (Some((at, bytes)), reading);
             return false;
         };
-        let length = at - since;
+        let length = (at - since).saturating_sub(reading - worker.reading);
         if length < SECOND {
             return false;
         }
-        worker.window = Some((at, bytes));
+        (worker.window, worker.reading) = (Some((at, bytes)), reading);
         if length >= 2 * SECOND {
             return false;
         }
@@ -188,6 +210,11 @@ impl Stage {
     /// Returns why the stage ended early, if it did.
     pub fn stopped(&self) -> Option<Stop> {
         self.stopped
+    }
+
+    /// Whether the run ends with this stage.
+    pub fn ends_run(&self) -> bool {
+        self.ends_run
     }
 
     /// Whether all workers are finished.

@@ -7,10 +7,13 @@
 use std::collections::BTreeMap;
 
 use crate::busy::Busy;
+use crate::flow::Share;
 use crate::log_record::LogOrigin;
 use crate::plan::{RunPlan, StagePlan, WorkerPlan};
 use crate::recorder::{Cutter, Handover, Recorder, SliceSource};
-use crate::results::{InFlight, Interval, MOST_OVERDUE, StageResult, ThreadUsage, WorkerResult};
+use crate::results::{
+    InFlight, Interval, MOST_OVERDUE, StageResult, ThreadUsage, VerifyResult, WorkerResult,
+};
 use crate::rows::Row;
 use crate::stage::Stage;
 use crate::time::Nanos;
@@ -43,6 +46,8 @@ pub struct WorkerEnd<'a, Q: Handover> {
     pub cpus: Vec<u32>,
     /// Requests that its log did not keep.
     pub log_dropped: u64,
+    /// What the verification of its data found; absent if it verified none.
+    pub verify: Option<VerifyResult>,
     /// Whether it gave up waiting for its requests in flight.
     pub gave_up: bool,
     /// Whether its thread never returned.
@@ -67,6 +72,8 @@ pub struct StageAccount<'a> {
     /// By worker.
     accounts: Vec<Account>,
     in_flight: Vec<InFlight>,
+    /// By worker: its share of a flow, until it takes it.
+    shares: Vec<Option<Share>>,
 }
 
 impl<'a> StageAccount<'a> {
@@ -89,6 +96,9 @@ impl<'a> StageAccount<'a> {
             });
             let cutter = Cutter::of(worker_plan, run.interval_ns);
             rows[row].join(worker, cutter, worker_plan.start_delay_ns);
+            if let Some(steady) = worker_plan.steady {
+                rows[row].watch(steady);
+            }
             accounts.push(Account {
                 row,
                 error: None,
@@ -107,7 +117,13 @@ impl<'a> StageAccount<'a> {
             rows,
             accounts,
             in_flight: Vec::new(),
+            shares: shares(plan),
         }
+    }
+
+    /// Returns a worker's share of its flow, once.
+    pub fn share(&mut self, worker: usize) -> Option<Share> {
+        self.shares[worker].take()
     }
 
     /// Returns the index in the run of one of the stage's workers.
@@ -157,10 +173,25 @@ impl<'a> StageAccount<'a> {
             .flat_map(move |row| row.ready(since_start))
     }
 
+    /// Returns the running workers of rows that have just become steady; the driver must stop them.
+    pub fn settled(&mut self) -> Vec<usize> {
+        let settled = self.rows.iter_mut().flat_map(Row::settled);
+        settled
+            .filter(|&worker| self.accounts[worker].result.is_none())
+            .collect()
+    }
+
     /// Checks how far a worker is (bytes completed by direction: read, write, trim). Returns true if it fell below its
     /// `rate_min`. It has then failed, and the driver must stop it. The stage's other workers continue, as in fio.
-    pub fn is_too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
-        let slow = self.stage.too_slow(worker, now, bytes);
+    /// `reading` is [`Worker::reading_back`].
+    pub fn is_too_slow(
+        &mut self,
+        worker: usize,
+        now: Nanos,
+        bytes: [u64; 3],
+        reading: Option<Nanos>,
+    ) -> bool {
+        let slow = self.stage.too_slow(worker, now, bytes, reading);
         if slow {
             let name = &self.plan.workers[worker].name;
             self.fail(worker, format!("{name}: slower than its rate_min"));
@@ -204,6 +235,12 @@ impl<'a> StageAccount<'a> {
             overdue: end.worker.overdue(MOST_OVERDUE),
             late_handovers,
             log_dropped: end.log_dropped,
+            verify: end.verify.map(|verify| VerifyResult {
+                reading_ns: end.worker.reading_ns(at),
+                unread: end.worker.unread(),
+                state: end.worker.verify_state(),
+                ..verify
+            }),
             error: account.error.clone(),
             stuck: end.stuck,
             ..WorkerResult::new(plan, self.index, since_start, end.busy, &end.usage)
@@ -246,8 +283,30 @@ impl<'a> StageAccount<'a> {
             workers,
             in_flight: self.in_flight,
             stopped_by: self.stage.stopped(),
+            ends_run: self.stage.ends_run(),
         }
     }
+}
+
+/// Returns each worker's share of its flow.
+fn shares(plan: &StagePlan) -> Vec<Option<Share>> {
+    let mut members: BTreeMap<u32, Vec<(usize, u64)>> = BTreeMap::new();
+    for (worker, plan) in plan.workers.iter().enumerate() {
+        if let Some(flow) = plan.flow {
+            members
+                .entry(flow.id)
+                .or_default()
+                .push((worker, flow.weight));
+        }
+    }
+    let mut shares: Vec<Option<Share>> = plan.workers.iter().map(|_| None).collect();
+    for flow in members.values() {
+        let weights = flow.iter().map(|&(_, weight)| weight);
+        for (&(worker, _), share) in flow.iter().zip(Share::of_one_flow(weights)) {
+            shares[worker] = Some(share);
+        }
+    }
+    shares
 }
 
 /// Returns the path of one of a worker's files.

@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use crate::plan::{
-    BufferPlan, Distribution, EngineKind, EnginePlan, FileOrder, FilePlan, LogOverflow,
-    PatternPlan, PerDirection, RunPlan, Rw, SchedulePlan, SizesPlan, StagePlan, SyncMode,
-    WorkerPlan,
+    Advice, BufferPlan, Checksum, Distribution, EngineKind, EnginePlan, ExitWhat, FileOrder,
+    FilePlan, LogOverflow, MemoryPlan, PatternPlan, PerDirection, RangeSync, RunPlan, Rw,
+    SchedulePlan, SizesPlan, StagePlan, SyncMode, VerifyPlan, WorkerPlan,
 };
 use crate::time::{MILLISECOND, SECOND};
 
@@ -42,6 +42,7 @@ pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
         request_log: true,
         request_log_capacity: 1 << 16,
         log_overflow: LogOverflow::Wait,
+        stamp_logs: Vec::new(),
     }
 }
 
@@ -69,6 +70,9 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             registerfiles: false,
             sqthread_poll: false,
             sqthread_poll_cpu: None,
+            uncached: false,
+            nowait: false,
+            atomic: false,
             submit_batch: NonZeroU32::MIN,
             reap_batch: 1,
         },
@@ -82,9 +86,12 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             random_map: false,
             fsync_every: 0,
             fdatasync_every: 0,
+            sync_file_range: None,
             sync_at_end: false,
             file_order: FileOrder::Roundrobin,
             file_run: 1,
+            open_files: 0,
+            strides: None,
         },
         files: vec![file(256)],
         buffers: BufferPlan {
@@ -95,6 +102,8 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             dedupe_percent: 0.0,
             pattern: vec![],
         },
+        verify: None,
+        stamp_log: None,
         iodepth: 8,
         iodepth_low: 8,
         complete_min: 0,
@@ -106,6 +115,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         number_ios: 0,
         loops: 1,
         replay_loops: false,
+        replay: None,
         schedule: same(iops(0)),
         poisson: false,
         thinktime_ns: 0,
@@ -113,17 +123,27 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         thinktime_blocks: 1,
         thinktime_at_issue: false,
         thinktime_iotime_ns: 0,
+        flow: None,
         handed_over: false,
         cpus: Vec::new(),
         spin: false,
         exitall: false,
+        exitall_on_error: false,
+        exit_what: ExitWhat::Group,
         group: 0,
+        steady: None,
+        create_only: false,
+        memory: MemoryPlan::default(),
         invalidate: false,
+        advice: Advice::None,
         pre_read: false,
         nice: 0,
         io_priority: None,
+        priorities: Vec::new(),
         continue_on_read_error: false,
         continue_on_write_error: false,
+        ignored_read_errors: vec![],
+        ignored_write_errors: vec![],
     }
 }
 
@@ -134,13 +154,47 @@ pub fn file(blocks: u64) -> FilePlan {
         fd: 0,
         writable: true,
         is_block_device: false,
+        file_bytes: blocks * BLOCK,
         region_offset_bytes: 0,
         region_bytes: blocks * BLOCK,
         namespace: None,
     }
 }
 
+/// Returns a sync of what was written after so many writes; 0: none.
+pub fn range_syncs(every: u64) -> Option<RangeSync> {
+    (every > 0).then_some(RangeSync {
+        every,
+        wait_before: false,
+        write: true,
+        wait_after: false,
+    })
+}
+
 /// Returns a stage whose workers start together.
 pub fn stage(workers: Vec<WorkerPlan>) -> StagePlan {
     StagePlan { workers }
+}
+
+/// Returns a verification of blocks of this many bytes, read back after each pass.
+pub fn verify(checksum: Checksum, interval_bytes: u32) -> VerifyPlan {
+    VerifyPlan {
+        checksum,
+        interval_bytes,
+        offset_bytes: 0,
+        pattern: Vec::new(),
+        pattern_offsets: Vec::new(),
+        thread: 1,
+        reads_back: true,
+        dry: false,
+        numbers: true,
+        backlog: 0,
+        backlog_batch: 0,
+        trims: None,
+        saves_state: false,
+        state: None,
+        fatal: false,
+        dump: false,
+        continues: false,
+    }
 }

@@ -8,3 +8,6 @@ pub const SECOND: Nanos = 1_000_000_000;
 
 /// Nanoseconds in a millisecond.
 pub const MILLISECOND: Nanos = 1_000_000;
+
+/// Nanoseconds in a microsecond.
+pub const MICROSECOND: Nanos = 1_000;

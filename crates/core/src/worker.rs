@@ -9,22 +9,35 @@
 //! started on time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
 mod burst;
+mod completing;
 mod draw;
 mod ending;
+mod flowing;
 mod limits;
 mod slots;
+mod source;
 mod think;
+mod verify;
+mod watching;
+mod written;
 
 use std::ops::Range;
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
-use crate::recorder::LATE;
-use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
+use crate::replay::{Feed, Replay};
+use crate::request::{Errno, Kind, Request, Want};
 use crate::time::Nanos;
+use flowing::Flowing;
 use limits::{Counted, Limits};
 use slots::Slots;
+use source::Source;
 use think::{Phase, Think};
+use verify::Verifying;
+use written::Written;
+
+/// The most requests that a dry run draws in one call: fewer than a millisecond's.
+const MOST_REHEARSED: u32 = 10_000;
 
 /// A time in which the generator issued nothing for a reason of its own, and how many requests it should have issued in
 /// that time.
@@ -39,8 +52,8 @@ struct IssueGap {
 /// One thread's share of a job.
 #[derive(Debug)]
 pub struct Worker {
-    pattern: Pattern,
-    /// When requests are due since the worker's start, by direction: read, write, trim.
+    source: Source,
+    /// When a pattern's requests are due since the worker's start, by direction: read, write, trim.
     schedules: [Option<Schedule>; 3],
     pending: Option<Io>,
     /// A request drawn during the ramp and not yet due at its end. It is issued when its direction is due again.
@@ -83,7 +96,18 @@ pub struct Worker {
     reap_gap: (Nanos, Nanos),
     continue_on_read_error: bool,
     continue_on_write_error: bool,
+    ignored_read_errors: Vec<i32>,
+    ignored_write_errors: Vec<i32>,
+    continue_on_mismatch: bool,
     failed: Option<Errno>,
+    /// What it must read back; absent in a job that does not write blocks to be verified.
+    verifying: Option<Box<Verifying>>,
+    /// What it wrote since its last sync; absent in a job that syncs no ranges.
+    written: Option<Box<Written>>,
+    /// Its part of a flow; absent in a job that has none.
+    flowing: Option<Box<Flowing>>,
+    /// Whether one of these three looks at its requests.
+    watched: bool,
 }
 
 impl Worker {
@@ -97,16 +121,43 @@ impl Worker {
             .iter()
             .map(|file| (file.region_offset_bytes, file.region_bytes))
             .collect();
+        let file_bytes = plan.files.iter().map(|file| file.file_bytes);
+        let pattern = Pattern::new(&plan.pattern, &regions, plan.seed)?
+            .with_holes(file_bytes, plan.is_synchronous());
+        let verifying = Verifying::new(plan, &regions)?;
+        Ok(Self::of(plan, Source::Pattern(pattern), verifying))
+    }
+
+    /// Creates a worker that replays the plan's trace, whose rows come from `feed`; without one, as [`Worker::new`].
+    ///
+    /// # Errors
+    /// As of [`Worker::new`].
+    pub fn with_feed(plan: &WorkerPlan, feed: Option<Box<dyn Feed>>) -> Result<Self, PatternError> {
+        match (&plan.replay, feed) {
+            (Some(replay), Some(feed)) => {
+                let replay = Replay::new(replay, plan.iodepth, feed);
+                Ok(Self::of(plan, Source::Trace(replay), None))
+            }
+            _ => Self::new(plan),
+        }
+    }
+
+    fn of(plan: &WorkerPlan, source: Source, verifying: Option<Box<Verifying>>) -> Self {
+        let rated = matches!(source, Source::Pattern(_));
         let schedule = |rate: crate::plan::SchedulePlan, direction: u64| {
             // A rate for a direction that is never issued would stay due for ever.
-            let issued = plan.pattern.directions()[direction as usize];
-            (issued && rate.has_rate())
+            let issued = plan.rated_directions()[direction as usize];
+            (rated && issued && rate.has_rate())
                 .then(|| Schedule::new(rate, plan.poisson, child_seed(plan.seed, direction)))
         };
         let rw = plan.pattern.rw;
-        Ok(Self {
-            pattern: Pattern::new(&plan.pattern, &regions, plan.seed)?,
-            unconstrained: !plan.is_scheduled() && plan.time_based,
+        let written = Written::new(plan);
+        let dry = verifying
+            .as_ref()
+            .is_some_and(|verifying| verifying.is_dry());
+        Self {
+            source,
+            unconstrained: !plan.is_scheduled() && plan.time_based && verifying.is_none(),
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),
@@ -120,19 +171,19 @@ impl Worker {
                 .min(plan.iodepth.saturating_sub(plan.complete_min.max(1))),
             complete_min: plan.complete_min.max(1),
             blocked: false,
-            draining: false,
+            draining: plan.create_only,
             start: 0,
             end: Nanos::MAX,
             ramp_end: Nanos::MAX,
             issued: Counted::default(),
-            limits: (!plan.time_based).then(|| Limits::new(plan)),
+            limits: (!plan.time_based || dry).then(|| Limits::new(plan)),
             last_length: plan.pattern.sizes.write.minimum_bytes,
             replay: plan.replay_loops && !plan.time_based && rw.random() && plan.pattern.random_map,
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
             last_due: 0,
             first_unsynced: Nanos::MAX,
-            end_syncs: if plan.pattern.sync_at_end && rw.writes() {
+            end_syncs: if plan.pattern.sync_at_end && rw.writes() && !plan.create_only {
                 0..plan.files.len() as u32
             } else {
                 0..0
@@ -142,8 +193,15 @@ impl Worker {
             reap_gap: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
+            ignored_read_errors: plan.ignored_read_errors.clone(),
+            ignored_write_errors: plan.ignored_write_errors.clone(),
+            continue_on_mismatch: plan.verify.as_ref().is_some_and(|verify| verify.continues),
             failed: None,
-        })
+            watched: verifying.is_some() || written.is_some(),
+            verifying,
+            written,
+            flowing: None,
+        }
     }
 
     /// Begins at `start`, from which the schedule counts. The runtime follows the `ramp`, in which nothing counts
@@ -159,6 +217,9 @@ impl Worker {
         };
         self.slots.begin(start);
         self.think.start(start);
+        if let Source::Trace(replay) = &mut self.source {
+            replay.begin(start);
+        }
     }
 
     /// Returns what the worker wants at `now`. `now` never decreases.
@@ -203,6 +264,11 @@ impl Worker {
             }
             self.blocked = false;
         }
+        if self.is_reading()
+            && let Some(want) = self.read_back(now)
+        {
+            return want;
+        }
         if self.think.phase != Phase::Issuing
             && let Some(want) = self.before_pause(now)
         {
@@ -218,17 +284,50 @@ impl Worker {
                 return self.wait_until(until);
             }
         }
-        let Some(io) = self.pending.take().or_else(|| self.draw(now)) else {
-            // Everything is issued, so nothing is due any more.
-            self.schedules = [None, None, None];
-            return self.drain(now);
-        };
-        self.place(io, now)
+        if matches!(self.source, Source::Trace(_)) {
+            return self.next_of_trace(now);
+        }
+        if self.watched
+            && let Some(want) = self.before_request(now)
+        {
+            return want;
+        }
+        for _ in 0..MOST_REHEARSED {
+            let Some(io) = self.pending.take().or_else(|| self.draw(now)) else {
+                return self.end_pass(now);
+            };
+            if self.verifying.is_none() || !self.rehearses(&io) {
+                return self.place(io, now);
+            }
+        }
+        // So that a stop or the end of the runtime is seen.
+        self.wait_until(now + 1)
+    }
+
+    /// Reads back what the pass wrote, or ends.
+    #[cold]
+    fn end_pass(&mut self, now: Nanos) -> Want {
+        if self.begin_reading(now)
+            && let Some(want) = self.read_back(now)
+        {
+            return want;
+        }
+        // Everything is issued, so nothing is due any more.
+        self.schedules = [None, None, None];
+        self.drain(now)
     }
 
     /// Issues `io` if it is due. Otherwise keeps it and waits for its time.
     #[inline(always)]
     fn place(&mut self, io: Io, now: Nanos) -> Want {
+        if self
+            .verifying
+            .as_ref()
+            .is_some_and(|verifying| verifying.conflicts(&io))
+        {
+            self.pending = Some(io);
+            return self.wait_for_one(now);
+        }
         let direction = io.kind.direction() as usize;
         let (intended, due) = if let Some(Some(schedule)) = self.schedules.get_mut(direction) {
             let scheduled = self.start.saturating_add(schedule.peek());
@@ -246,17 +345,29 @@ impl Worker {
             (intended, self.last_due)
         } else if let Some(until) = self.think.resume(now) {
             (until, until)
-        } else if self.issue_gap.requests > 0 {
-            let usable_at = self.slots.usable_at();
-            let intended = self.issue_gap.since.max(usable_at).max(self.think.resumed);
-            (intended, intended)
         } else {
-            (now, now)
+            let intended = self.unscheduled(now);
+            (intended, intended)
         };
         self.issue_gap.requests = self.issue_gap.requests.saturating_sub(1);
         self.count(&io);
         let intended = self.intended_at(io.kind, intended);
-        Want::Issue(self.slots.take(&io, intended, due))
+        let request = self.slots.take(&io, intended, due);
+        Want::Issue(if self.watched {
+            self.watch(request, &io)
+        } else {
+            request
+        })
+    }
+
+    /// Returns when a request without a schedule was due: now, or as soon as it had a slot if the generator is late.
+    #[inline(always)]
+    fn unscheduled(&self, now: Nanos) -> Nanos {
+        if self.issue_gap.requests == 0 {
+            return now;
+        }
+        let usable_at = self.slots.usable_at();
+        self.issue_gap.since.max(usable_at).max(self.think.resumed)
     }
 
     /// Returns when a request that is due at `due` was intended. A sync was intended together with the first write that
@@ -265,7 +376,7 @@ impl Worker {
     fn intended_at(&mut self, kind: Kind, due: Nanos) -> Nanos {
         match kind {
             Kind::Write => self.first_unsynced = self.first_unsynced.min(due),
-            Kind::Sync | Kind::DataSync => {
+            Kind::Sync | Kind::DataSync | Kind::RangeSync => {
                 return std::mem::replace(&mut self.first_unsynced, Nanos::MAX).min(due);
             }
             Kind::Read | Kind::Trim => {}
@@ -276,7 +387,7 @@ impl Worker {
     /// Counts a request toward the limits and the next pause.
     #[inline]
     fn count(&mut self, io: &Io) {
-        self.last_was_sync = matches!(io.kind, Kind::Sync | Kind::DataSync);
+        self.last_was_sync = io.kind.is_sync();
         if self.last_was_sync {
             return;
         }
@@ -321,26 +432,6 @@ impl Worker {
         (now < self.end && self.end != Nanos::MAX).then_some(self.end)
     }
 
-    /// Whether some requests that were due before the end have not been issued.
-    #[cold]
-    fn has_backlog(&self) -> bool {
-        let mut dues = self.schedules.iter().flatten();
-        dues.any(|schedule| self.start.saturating_add(schedule.peek()) < self.end)
-    }
-
-    /// Whether to issue requests after the end, because a generator that is never late would have issued them before
-    /// it. Requests that waited for the target are not issued; they count as overdue.
-    #[cold]
-    fn catches_up(&self) -> bool {
-        // If all slots are taken, only a completion shows whether its slot should have been free before the end.
-        let free_at = self.slots.usable_at();
-        let resumes = self
-            .think
-            .until
-            .map_or(self.think.resumed, |(_, until)| until);
-        self.has_backlog() && free_at.max(resumes) < self.end
-    }
-
     /// Notes that the generator issued nothing from `since` until now, for a reason of its own. An unscheduled request
     /// was due as soon as its slot was free, so this time is its lateness.
     pub fn issuing_resumed(&mut self, since: Nanos) {
@@ -362,70 +453,16 @@ impl Worker {
         if now >= self.ramp_end {
             self.end_ramp();
         }
+        if self.is_between_passes() {
+            return false;
+        }
         // Keep the request: `next` issues it.
-        if self.limits.is_some() && self.pending.is_none() {
+        let draws = matches!(self.source, Source::Pattern(_));
+        if draws && self.limits.is_some() && self.pending.is_none() {
             self.pending = self.draw(now);
-            return self.pending.is_none();
+            return self.pending.is_none() && !self.owes_reading();
         }
         false
-    }
-
-    /// Notes that the driver did not look for completions from `from` to `to`. A completion seen at the end of that gap
-    /// may have come at any instant in it. The delay of the completion, and of the requests behind it, is charged to
-    /// the generator.
-    pub fn reaping_resumed(&mut self, from: Nanos, to: Nanos) {
-        self.reap_gap = (from, to);
-    }
-
-    /// Computes how much earlier a slot would have been free if its request had started on time and its completion had
-    /// been seen at once.
-    #[inline]
-    fn generator_delay(&self, ready: Nanos, completion: &Completion) -> Nanos {
-        let lateness = completion.start.saturating_sub(ready);
-        let late = if lateness > LATE { lateness } else { 0 };
-        let (from, to) = self.reap_gap;
-        if completion.start >= to || completion.done.saturating_sub(to) > LATE {
-            return late;
-        }
-        late + completion
-            .done
-            .min(to)
-            .saturating_sub(from.max(completion.start))
-    }
-
-    /// Takes the completion of a request in flight.
-    #[inline(always)] // Called for every request, from one place.
-    pub fn complete(&mut self, completion: &Completion) {
-        let ready = self.slots.request(completion.slot).ready;
-        let lost = self.generator_delay(ready, completion);
-        let free_at = completion.done - lost;
-        let kind = self.slots.give(completion.slot, free_at, lost > 0);
-        if self.blocked
-            && self.slots.in_flight() == self.refill_at
-            && self.refill_at as usize + 1 < self.slots.depth()
-        {
-            self.slots.drained_at = free_at;
-        }
-        if self.think.pause > 0 {
-            let counts = kind.direction() != Direction::Sync && completion.result.is_ok();
-            self.think
-                .completed(counts, completion.done, self.slots.in_flight());
-        }
-        if let Err(errno) = completion.result {
-            self.fail(kind, errno, completion.done);
-        }
-    }
-
-    #[cold]
-    fn fail(&mut self, kind: Kind, errno: Errno, at: Nanos) {
-        let continues = match kind {
-            Kind::Read => self.continue_on_read_error,
-            _ => self.continue_on_write_error,
-        };
-        if !(continues && errno.is_medium_error()) {
-            self.failed.get_or_insert(errno);
-            self.stop(at);
-        }
     }
 
     /// Issues nothing more from `now` on. Requests in flight still return.
@@ -454,22 +491,6 @@ impl Worker {
     /// Returns the error that ended it, if one did.
     pub fn failed(&self) -> Option<Errno> {
         self.failed
-    }
-
-    /// Counts the requests that were due before the end of its runtime and not issued, up to `limit`.
-    pub fn overdue(&self, limit: u64) -> u64 {
-        let mut count = 0;
-        for schedule in self.schedules.iter().flatten() {
-            let mut rest = schedule.clone();
-            while count < limit
-                && self.end != Nanos::MAX
-                && self.start.saturating_add(rest.peek()) < self.end
-            {
-                rest.advance(self.last_length);
-                count += 1;
-            }
-        }
-        count
     }
 }
 

@@ -4,10 +4,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use iogauge_core::plan::WorkerPlan;
+use iogauge_core::plan::{Checksum, Pacing, ReplayPlan, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
+use iogauge_core::replay::{Fed, Feed, Row};
 use iogauge_core::time::MILLISECOND;
-use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want, Worker};
+use iogauge_core::{Completion, Direction, Errno, Kind, Nanos, Request, Want, Worker};
 
 /// The system's allocator, counting this thread's calls.
 struct Counting;
@@ -69,25 +70,29 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         r#"{"minimum_bytes": 4096, "maximum_bytes": 16384, "split": [], "align_bytes": 4096}"#;
     let random = r#"{"kind": "random"}"#;
     let same = |value: &str| format!(r#"{{"read": {value}, "write": {value}, "trim": {value}}}"#);
-    let file = r#"{"path": "f", "fd": -1, "writable": true, "is_block_device": false, "region_offset_bytes": 0,
+    let file = r#"{"path": "f", "fd": -1, "writable": true, "is_block_device": false, "file_bytes": 8388608, "region_offset_bytes": 0,
         "region_bytes": 8388608}"#;
     let plan = format!(
         r#"{{
         "name": "test", "job": 0, "clone": 0, "row": 0, "seed": 7,
         "engine": {{"kind": "null", "direct": false, "sync": "none", "hipri": false, "fixedbufs": false,
-            "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null, "submit_batch": 1,
+            "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null, "uncached": false,
+            "nowait": false, "atomic": false, "submit_batch": 1,
             "reap_batch": 1}},
         "pattern": {{"rw": "randrw", "sequence": 0, "sizes": {}, "distribution": {}, "percentage_random": {},
             "rwmix_read_percent": 70.0, "random_map": true, "fsync_every": 97, "fdatasync_every": 31,
-            "sync_at_end": true, "file_order": "random", "file_run": 3}},
+            "sync_file_range": null,
+            "sync_at_end": true, "file_order": "random", "file_run": 3, "open_files": 2}},
         "files": [{file}, {file}, {file}],
         "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0,
             "pattern": []}},
         "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
         "start_delay_ns": 0, "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
-        "schedule": {}, "poisson": true, {think}, "handed_over": false, "cpus": [], "spin": false,
-        "exitall": false, "group": 0, "invalidate": false, "pre_read": false, "nice": 0, "io_priority": null,
-        "continue_on_read_error": true, "continue_on_write_error": true
+        "schedule": {}, "poisson": true, {think}, "flow": null, "handed_over": false, "cpus": [], "spin": false,
+        "exitall": false, "exitall_on_error": false, "exit_what": "group", "group": 0, "create_only": false,
+        "memory": {{"huge_page_bytes": 0, "locked_bytes": 0}}, "invalidate": false, "advice": "none", "pre_read": false, "nice": 0, "io_priority": null, "priorities": [],
+        "continue_on_read_error": true, "continue_on_write_error": true,
+        "ignored_read_errors": [], "ignored_write_errors": []
         }}"#,
         same(sizes),
         same(random),
@@ -99,6 +104,11 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
 
 /// Drives a worker and a recorder in virtual time until `requests` are done. Returns the allocations meanwhile.
 fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
+    allocations_of(plan, None, requests)
+}
+
+/// As `allocations`, of a worker that may replay a trace.
+fn allocations_of(plan: &WorkerPlan, feed: Option<Box<dyn Feed>>, requests: u64) -> u64 {
     let slice = Slice::new(recorder::kept_latencies(plan, true));
     let spare = Box::new(slice.touched());
     let mut recorder = Recorder::new(
@@ -108,7 +118,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
             handovers: 0,
         },
     );
-    let mut worker = Worker::new(plan).expect("the plan is valid");
+    let mut worker = Worker::with_feed(plan, feed).expect("the plan is valid");
     let mut in_flight: Vec<(Nanos, Nanos, Request)> = Vec::with_capacity(plan.iodepth as usize);
     let before = allocations_so_far();
     let mut now = 1_000_000;
@@ -140,6 +150,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
                 .map(|flying| flying.1)
                 .max()
                 .expect("something is in flight"),
+            Want::Settle => continue,
             Want::Finished => panic!("the job has no end"),
         };
         let length = wake - now;
@@ -216,4 +227,60 @@ fn at_a_rate() {
 #[test]
 fn with_think_time() {
     assert_eq!(allocations(&plan(NO_RATE, THINKING), REQUESTS), 0);
+}
+
+#[test]
+fn of_a_verification() {
+    for random_map in [false, true] {
+        let mut verify = iogauge_core::testing::verify(Checksum::Crc32c, 4096);
+        (verify.backlog, verify.backlog_batch) = (64, 16);
+        let mut plan = WorkerPlan {
+            verify: Some(verify),
+            ..plan(NO_RATE, NO_THINKING)
+        };
+        plan.pattern.random_map = random_map;
+        assert_eq!(allocations(&plan, REQUESTS), 0);
+    }
+}
+
+/// One chunk again and again.
+#[derive(Debug)]
+struct Endless(Vec<Row>);
+
+impl Feed for Endless {
+    fn exchange(&mut self, chunk: &mut Vec<Row>) -> Fed {
+        if chunk.is_empty() {
+            std::mem::swap(&mut self.0, chunk);
+        }
+        Fed::Chunk
+    }
+}
+
+#[test]
+fn of_a_replay() {
+    let rows: Vec<Row> = (0..64)
+        .map(|row| Row {
+            due_ns: 100,
+            offset_bytes: row * 4096,
+            length_bytes: 4096,
+            needed_after: 2 + (row % 2) as u32 * 7,
+            kind: (row % 2) as u8,
+            waits: 1,
+            ..Row::default()
+        })
+        .collect();
+    for pacing in [Pacing::Closed, Pacing::Think, Pacing::Dependent] {
+        let plan = WorkerPlan {
+            replay: Some(ReplayPlan {
+                fd: -1,
+                rows: u64::MAX,
+                pacing,
+                trace_depth: 16,
+                directions: vec![Direction::Read, Direction::Write],
+            }),
+            ..plan(NO_RATE, NO_THINKING)
+        };
+        let feed = Box::new(Endless(rows.clone()));
+        assert_eq!(allocations_of(&plan, Some(feed), REQUESTS), 0);
+    }
 }

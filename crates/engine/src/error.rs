@@ -26,6 +26,14 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
+    /// What a job wrote could not be made durable.
+    #[error("{path}: what was written cannot be made durable (fdatasync): {cause}")]
+    WriteBack {
+        /// The file.
+        path: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
     /// `O_DIRECT` was refused.
     #[error("{path}: its filesystem does not support direct I/O")]
     NoDirect {
@@ -159,6 +167,48 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
+    /// A thread cannot have its memory policy.
+    #[error("cannot set numa_mem_policy: {cause}")]
+    NumaPolicy {
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The memory of lockmem cannot be locked.
+    #[error("cannot lock {bytes} bytes of memory: {cause}")]
+    LockFailed {
+        /// How much.
+        bytes: u64,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// There are no huge pages for the buffers.
+    #[error("no huge pages of {page_bytes} bytes for {bytes} bytes of buffers: {cause}")]
+    HugePages {
+        /// Size of a page.
+        page_bytes: u64,
+        /// Size of the buffers.
+        bytes: u64,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The kernel or the device lacks a flag of single requests.
+    #[error("{path}: {option} is not possible here: {reason}")]
+    NoFlag {
+        /// The file.
+        path: String,
+        /// fio's name of the option.
+        option: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A file cannot be mapped.
+    #[error("{path}: cannot be mapped into memory: {cause}")]
+    Map {
+        /// The file.
+        path: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
     /// The job's pattern cannot be generated.
     #[error("job {job}: {cause}")]
     Pattern {
@@ -225,6 +275,7 @@ impl Error {
                 _ => return None,
             },
             Error::PreRead { .. } => "remove pre_read, or check the drive".into(),
+            Error::WriteBack { .. } => "look at dmesg for the drive".into(),
             Error::NoDirect { .. } => {
                 "use direct=0 (the page cache is then measured too), or a file on ext4, xfs or a block device".into()
             }
@@ -263,6 +314,20 @@ impl Error {
             Error::Priority { .. } => {
                 "run as root (a real-time class and a nice below 0 need CAP_SYS_ADMIN and CAP_SYS_NICE), or remove it".into()
             }
+            Error::NumaPolicy { .. } => {
+                "name nodes that have memory (lscpu shows them), or remove numa_mem_policy".into()
+            }
+            Error::LockFailed { .. } => {
+                "lower lockmem, or allow more locked memory: ulimit -l, or run as root".into()
+            }
+            Error::HugePages { page_bytes, bytes, .. } => format!(
+                "reserve {} of them for every worker (/sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages), or \
+                 remove mem: buffers from 2 MiB on use transparent huge pages anyway",
+                bytes.div_ceil(*page_bytes),
+                page_bytes >> 10
+            ),
+            Error::NoFlag { option, .. } => format!("remove {option}, or use another kernel or target"),
+            Error::Map { .. } => "use ioengine=psync with direct=0".into(),
             Error::Thread { .. } => "this is a defect of iogauge: please report it with the command that caused it".into(),
             Error::NoThread { .. } => {
                 "raise the limit on processes and threads (ulimit -u, or pids.max of its cgroup), or lower numjobs".into()

@@ -10,9 +10,10 @@ mod error;
 pub mod memory;
 mod priority;
 pub mod run;
+mod thread_memory;
 mod wait;
 
 pub use clock::{Clock, ClockFacts};
-pub use engines::{Engine, UseEngine, open, probe};
+pub use engines::{Buffers, Engine, UseEngine, open, probe};
 pub use error::{Error, Needs};
 pub use wait::{Waiter, sleep_slack};

@@ -8,13 +8,16 @@ use std::path::Path;
 
 use iogauge_core::plan::{EngineKind, RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, histogram};
+use iogauge_core::verify::History;
 
+use crate::engines::StampLog;
 use crate::engines::buffers::Layout;
 use crate::error::Error;
 use crate::run::exchange::SPARES;
 use crate::run::spill::WorkerLog;
 
-/// Checks that the buffers, histograms and logs of every stage fit into the memory that this process can get.
+/// Checks that the stamp logs, and the buffers, histograms and logs of every stage, fit into the memory that
+/// this process can get.
 ///
 /// # Errors
 /// If a stage needs more. If the free memory is unknown, the check passes.
@@ -31,6 +34,8 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
                 .sum::<u64>()
         })
         .max();
+    let stamp_logs: u64 = plan.stamp_logs.iter().map(StampLog::needed_bytes).sum();
+    let needed = needed.map(|of_stage| of_stage + stamp_logs);
     match (needed, available_bytes(Path::new("/"))) {
         (Some(needed_bytes), Some(available_bytes)) if needed_bytes > available_bytes => {
             Err(Error::TooLittleMemory {
@@ -42,7 +47,7 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
     }
 }
 
-/// Returns the bytes of one worker's buffers, histograms and log.
+/// Returns the bytes of one worker's buffers, histograms, log and history of writes.
 fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
     let kept = recorder::kept_latencies(plan, plan.stamps_issue());
     // A slice also has a histogram of loop gaps.
@@ -61,7 +66,15 @@ fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
         true => WorkerLog::bytes(run, plan.iodepth),
         false => 0,
     };
-    (buffers + slices + log) as u64
+    let history = match plan.reads_back() {
+        true => History::needed_bytes(
+            &plan.pattern,
+            plan.files.iter().map(|file| file.region_bytes),
+            plan.trims_back(),
+        ),
+        false => 0,
+    };
+    (buffers + slices + log) as u64 + history
 }
 
 /// Returns the bytes that this process can still get: what the machine has left, or its tightest cgroup if that is

@@ -66,6 +66,7 @@ fn with_a_request_that_never_returns() {
         fd: reader.as_raw_fd(),
         writable: false,
         is_block_device: false,
+        file_bytes: 4096,
         region_offset_bytes: 0,
         region_bytes: 4096,
         namespace: None,

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::namespace::Device;
-use iogauge_core::plan::{EngineKind, LogOverflow, Rw, WorkerPlan};
+use iogauge_core::plan::{Checksum, EngineKind, LogOverflow, Rw, WorkerPlan};
 use iogauge_core::time::MILLISECOND;
 use outcome::{engines, file, iops, ios, run_plan, steered, worker};
 
@@ -86,7 +86,8 @@ fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) ->
         }
     })
     .unwrap();
-    assert!(outcome.result.error.is_none() && ios(outcome.row(0)) >= requests);
+    assert_eq!(outcome.result.error, None);
+    assert!(ios(outcome.row(0)) >= requests);
     let (_, first) = first.unwrap();
     assert!(
         first > before,
@@ -120,6 +121,20 @@ fn on_a_namespace() {
     plan.pattern.fsync_every = 97;
     let allocations = allocations_during(plan, LogOverflow::Wait, 10_007);
     assert_eq!(allocations, 0);
+}
+
+#[test]
+fn where_data_is_verified() {
+    let scratch = file();
+    let mut verify = iogauge_core::testing::verify(Checksum::Meta, 1024);
+    (verify.pattern, verify.pattern_offsets, verify.backlog) = (vec![0xAB; 16], vec![4], 32);
+    let mut plan = WorkerPlan {
+        verify: Some(verify),
+        time_based: true,
+        ..worker(EngineKind::Psync, &scratch)
+    };
+    plan.pattern.rw = Rw::Randwrite;
+    assert_eq!(allocations_during(plan, LogOverflow::Wait, 10_007), 0);
 }
 
 #[test]

@@ -187,7 +187,7 @@ impl Device {
         let length = u64::from(access.length_bytes);
         let most = u64::from(self.spec.max_transfer_bytes);
         match (access.kind, self.media.len()) {
-            (Kind::Sync | Kind::DataSync, controllers) => controllers,
+            (Kind::Sync | Kind::DataSync | Kind::RangeSync, controllers) => controllers,
             (Kind::Trim, 1) => 1,
             (Kind::Trim, _) => length as usize / self.spec.stripe_bytes as usize + 2,
             (_, 1) => length.div_ceil(most).max(1) as usize,
@@ -222,7 +222,7 @@ impl Device {
         // The request must not end before its last part is submitted.
         self.splits[place as usize].parts_left = 1;
         match access.kind {
-            Kind::Sync | Kind::DataSync => self.sync(now, place),
+            Kind::Sync | Kind::DataSync | Kind::RangeSync => self.sync(now, place),
             Kind::Read | Kind::Write | Kind::Trim => {
                 let (mut offset, end) = (
                     access.offset_bytes,

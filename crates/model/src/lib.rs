@@ -30,5 +30,5 @@ pub use media::nand::Nand;
 pub use media::xpoint::Xpoint;
 pub use noise::NoiseSpec;
 pub use pending::Pending;
-pub use run::{Event, run};
+pub use run::{Event, replay, run};
 pub use spec::DriveSpec;

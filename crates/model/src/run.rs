@@ -5,8 +5,9 @@
 
 use iogauge_core::generate::child_seed;
 use iogauge_core::log_record::LogRecord;
-use iogauge_core::plan::RunPlan;
-use iogauge_core::results::{Interval, RunResult, ThreadUsage};
+use iogauge_core::plan::{ReplayPlan, RunPlan};
+use iogauge_core::replay::Feed;
+use iogauge_core::results::{Interval, RunResult, ThreadUsage, VerifyResult};
 use iogauge_core::stage_account::{StageAccount, WorkerEnd};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Stop};
@@ -41,13 +42,43 @@ pub fn run<Clock>(
     sink: &mut impl FnMut(Event),
     should_continue: &mut impl FnMut() -> bool,
 ) -> Result<RunResult<Clock>, String> {
+    let no_feed = |_: &ReplayPlan| Err("the plan replays a trace".into());
+    replay(
+        plan,
+        machine,
+        drives,
+        clock,
+        sink,
+        should_continue,
+        &no_feed,
+    )
+}
+
+/// Makes the feed of a worker that replays a trace.
+pub type OpenFeed<'a> = &'a dyn Fn(&ReplayPlan) -> Result<Box<dyn Feed>, String>;
+
+/// Runs a plan as [`run`] does. Workers may replay traces, whose rows `open_feed` opens.
+///
+/// # Errors
+/// As of [`run`], and if a feed cannot be opened.
+pub fn replay<Clock>(
+    plan: &RunPlan,
+    machine: &Machine,
+    drives: &mut [impl Drive],
+    clock: Clock,
+    sink: &mut impl FnMut(Event),
+    should_continue: &mut impl FnMut() -> bool,
+    open_feed: OpenFeed<'_>,
+) -> Result<RunResult<Clock>, String> {
     let mut result = RunResult::new(clock);
     for index in 0..plan.stages.len() {
-        let mut runner = StageRunner::new(plan, machine, index, result.elapsed_ns)?;
+        let mut runner = StageRunner::new(plan, machine, index, result.elapsed_ns, open_feed)?;
         runner.run(drives, sink, should_continue);
         result.elapsed_ns = runner.now;
-        result.add(runner.account.into_result());
-        if result.stopped_by == Some(Stop::Interrupt) {
+        let stage = runner.account.into_result();
+        let ends_run = stage.ends_run;
+        result.add(stage);
+        if ends_run || result.stopped_by == Some(Stop::Interrupt) {
             break;
         }
     }
@@ -72,11 +103,14 @@ impl<'a> StageRunner<'a> {
         machine: &Machine,
         index: usize,
         start: Nanos,
+        open_feed: OpenFeed<'_>,
     ) -> Result<Self, String> {
         let stage = &plan.stages[index];
         let mut account = StageAccount::new(plan, index);
         let mut threads = Vec::new();
         for worker in 0..stage.workers.len() {
+            let replay = stage.workers[worker].replay.as_ref();
+            let feed = replay.map(open_feed).transpose()?;
             threads.push(Thread::new(
                 stage,
                 machine,
@@ -86,7 +120,9 @@ impl<'a> StageRunner<'a> {
                     interval: plan.interval_ns,
                     noise_seed: child_seed(plan.seed, account.run_worker(worker) as u64),
                     log_origin: plan.request_log.then(|| account.log_origin(worker)),
+                    share: account.share(worker),
                 },
+                feed,
             )?);
             account.ready(worker);
         }
@@ -168,7 +204,8 @@ impl<'a> StageRunner<'a> {
         self.collect(sink);
         for index in 0..self.threads.len() {
             let bytes = self.threads[index].bytes;
-            if self.account.is_too_slow(index, self.now, bytes) {
+            let reading = self.threads[index].worker.reading_back();
+            if self.account.is_too_slow(index, self.now, bytes, reading) {
                 self.stop(index);
             }
         }
@@ -184,6 +221,9 @@ impl<'a> StageRunner<'a> {
         }
         for interval in self.account.intervals(self.now) {
             sink(Event::Interval(Box::new(interval)));
+        }
+        for index in self.account.settled() {
+            self.stop(index);
         }
     }
 
@@ -203,6 +243,8 @@ impl<'a> StageRunner<'a> {
                 },
                 cpus: Vec::new(),
                 log_dropped: 0,
+                // It holds no data, and so checks none; the account adds how long it read back.
+                verify: thread.verifies.then(VerifyResult::default),
                 gave_up: false,
                 stuck: false,
             },

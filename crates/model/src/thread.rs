@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use iogauge_core::busy::Busy;
+use iogauge_core::flow::Share;
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::log_record::{LogOrigin, LogRecord};
 use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice, SliceSource};
+use iogauge_core::replay::Feed;
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
@@ -79,10 +81,11 @@ impl Costs {
     fn new(machine: &Machine, plan: &WorkerPlan) -> Self {
         let polls = machine.polls || plan.engine.hipri;
         let engine = match plan.engine.kind {
-            EngineKind::Pvsync2 | EngineKind::Psync => machine.sync,
+            EngineKind::Pvsync2 | EngineKind::Psync | EngineKind::Mmap => machine.sync,
             EngineKind::IoUring
             | EngineKind::IoUringCmd
             | EngineKind::Libaio
+            | EngineKind::Posixaio
             | EngineKind::Null => machine.queued,
         };
         Self {
@@ -113,6 +116,8 @@ pub(crate) struct Thread<'a> {
     /// Bytes completed by direction: read, write, trim.
     pub(crate) bytes: [u64; 3],
     stamps_issue: bool,
+    /// Whether its job verifies data.
+    pub(crate) verifies: bool,
     durable: bool,
     costs: Costs,
     noise: Noise,
@@ -141,7 +146,7 @@ pub(crate) struct Thread<'a> {
 }
 
 /// A thread's place in its run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Position {
     /// Index in its stage.
     pub(crate) index: usize,
@@ -153,10 +158,12 @@ pub(crate) struct Position {
     pub(crate) noise_seed: u64,
     /// What log records of this worker have in common, if it logs.
     pub(crate) log_origin: Option<LogOrigin>,
+    /// Its share of a flow, if it has one.
+    pub(crate) share: Option<Share>,
 }
 
 impl<'a> Thread<'a> {
-    /// Creates the thread of the stage's worker at `position`, about to begin.
+    /// Creates the thread of the stage's worker at `position`, about to begin; `feed` has the rows that it replays.
     ///
     /// # Errors
     /// If no request can be drawn.
@@ -164,9 +171,12 @@ impl<'a> Thread<'a> {
         stage: &'a StagePlan,
         machine: &Machine,
         position: Position,
+        feed: Option<Box<dyn Feed>>,
     ) -> Result<Self, String> {
         let plan = &stage.workers[position.index];
-        let mut worker = Worker::new(plan).map_err(|cause| format!("{}: {cause}", plan.name))?;
+        let mut worker =
+            Worker::with_feed(plan, feed).map_err(|cause| format!("{}: {cause}", plan.name))?;
+        worker.join(plan, position.share);
         let start = position.stage_start + plan.start_delay_ns;
         worker.begin(start, plan.ramp_ns, plan.runtime_ns);
         let stamps_issue = plan.stamps_issue();
@@ -183,6 +193,7 @@ impl<'a> Thread<'a> {
             cpu_ns: 0,
             bytes: [0; 3],
             stamps_issue,
+            verifies: plan.verify.is_some(),
             durable: plan.engine.sync != SyncMode::None,
             costs: Costs::new(machine, plan),
             noise: Noise::new(&machine.noise, position.noise_seed, start),
@@ -371,7 +382,12 @@ impl<'a> Thread<'a> {
             length_bytes: request.length_bytes,
             durable: self.durable && request.kind == Kind::Write,
         };
-        if let Some(at) = drives[file.fd as usize].submit(now, access) {
+        // A modelled drive has no page cache in front of it, so that a range has nothing to write back.
+        let done = match request.kind {
+            Kind::RangeSync => Some(now),
+            _ => drives[file.fd as usize].submit(now, access),
+        };
+        if let Some(at) = done {
             self.arrive(request.slot, at);
         }
         self.stamps[request.slot as usize] = (start, now);
@@ -402,7 +418,8 @@ impl<'a> Thread<'a> {
                 until: until.unwrap_or(Nanos::MAX),
             },
             Some(Want::Spin { until }) => Activity::Spinning { until },
-            Some(Want::Issue(_)) | None => Activity::Deciding,
+            // A modelled drive holds no data that a page cache could hide.
+            Some(Want::Issue(_) | Want::Settle) | None => Activity::Deciding,
         };
     }
 

@@ -1,7 +1,8 @@
 //! One client's connection: its socket, its session, its requests in flight and its replies.
 //!
-//! Its memory is bounded. Data passes through two buffers of fixed size and is never gathered: the data of a write goes
-//! to the store as it arrives, and the data of a read comes from the store as the client takes it. If too many requests
+//! Its memory is bounded. Data passes through two buffers of fixed size: the data of a write goes to the disk as it
+//! arrives, and the data of a read comes from the disk as the client takes it. Only a disk with faults has writes
+//! gathered, which are smaller then. If too many requests
 //! are unanswered, or the client does not take its replies, the server stops reading from it, so the client can send no
 //! more.
 
@@ -14,10 +15,11 @@ use iogauge_core::Nanos;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
+use crate::disk::Disk;
+use crate::faults::{Fate, Reading};
 use crate::line::Pending;
 use crate::protocol::wire::{self, Refusal};
 use crate::protocol::{Command, Export, MOST_OPTION, Request, Session, Step};
-use crate::store::Store;
 
 /// Bytes of either buffer; larger than any option.
 const BUFFER: usize = 128 << 10;
@@ -29,8 +31,11 @@ struct Reply {
     cookie: u64,
     refusal: Option<Refusal>,
     begun: bool,
-    /// The part of a read's data that is still to be sent.
+    /// Where a read's data is.
+    reading: Reading,
     offset_bytes: u64,
+    /// The parts of it that were sent and are still to be sent.
+    sent_bytes: u32,
     left_bytes: u32,
 }
 
@@ -53,6 +58,8 @@ pub(crate) struct Connection {
     free: Vec<u32>,
     /// Slots of the requests that are not fully submitted to the drive, in the order of their arrival.
     waiting: VecDeque<u32>,
+    /// What has arrived of a write, if the disk gathers writes.
+    gathered: Vec<u8>,
     /// Why the data of the write that is arriving could not be stored.
     data_error: Option<Refusal>,
     /// Whether the input buffer may hold requests for which there was no slot.
@@ -77,6 +84,7 @@ impl Connection {
             pending: (0..depth).map(|_| None).collect(),
             free: (0..depth).rev().collect(),
             waiting: VecDeque::new(),
+            gathered: Vec::new(),
             data_error: None,
             has_more_requests: false,
             finishing: false,
@@ -106,6 +114,7 @@ impl Connection {
         self.output = Vec::new();
         self.sent = 0;
         self.replies = VecDeque::new();
+        self.gathered = Vec::new();
     }
 
     /// Returns how long the client may still negotiate; `None` if it has finished.
@@ -151,8 +160,13 @@ impl Connection {
         }
     }
 
-    /// Returns the next request for the drive from the input buffer. It was already applied to the store.
-    pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
+    /// Returns the next request for the drive from the input buffer, and what became of it: it was already applied to
+    /// the disk, real ns after the beginning.
+    pub(crate) fn next_request(
+        &mut self,
+        at_ns: Nanos,
+        disk: &mut Disk,
+    ) -> Option<(Request, Fate)> {
         self.has_more_requests = true;
         while self.socket.is_some() && !self.finishing && self.has_room() {
             let input = &self.input[self.unread.clone()];
@@ -169,12 +183,13 @@ impl Connection {
                     bytes,
                 } => {
                     if self.data_error.is_none() {
-                        self.data_error = store.write(offset_bytes, bytes).err();
+                        self.data_error =
+                            disk.arrive(&mut self.gathered, offset_bytes, bytes).err();
                     }
                 }
                 Step::Refuse { cookie, refusal } => self.refuse(cookie, refusal),
-                Step::Ask(request) => match self.carry_out(request, store) {
-                    Ok(()) => return Some(request),
+                Step::Ask(request) => match self.carry_out(at_ns, request, disk) {
+                    Ok(fate) => return Some((request, fate)),
                     Err(refusal) => self.refuse(request.cookie, refusal),
                 },
                 Step::Finish => self.finishing = true,
@@ -184,23 +199,52 @@ impl Connection {
         None
     }
 
-    /// Applies a request to the store as it arrives. Until it is answered, a client may see the old or the new data.
-    fn carry_out(&mut self, request: Request, store: &mut dyn Store) -> Result<(), Refusal> {
-        let (offset, length) = (request.offset_bytes, request.length_bytes);
-        match request.command {
-            Command::Read | Command::Flush => Ok(()),
-            Command::Write => self.data_error.take().map_or(Ok(()), Err),
-            Command::Trim => store.zero(offset, length, false),
-            Command::Zero { provision } => store.zero(offset, length, provision),
+    fn carry_out(
+        &mut self,
+        at_ns: Nanos,
+        request: Request,
+        disk: &mut Disk,
+    ) -> Result<Fate, Refusal> {
+        if request.command != Command::Write {
+            return disk.begin(at_ns, request, Vec::new());
+        }
+        let gathered = std::mem::take(&mut self.gathered);
+        match self.data_error.take() {
+            Some(refusal) => Err(refusal),
+            None => disk.begin(at_ns, request, gathered),
         }
     }
 
     /// Queues a request for the drive that was received at `now`.
-    pub(crate) fn enqueue(&mut self, now: Nanos, request: Request) {
+    pub(crate) fn enqueue(&mut self, now: Nanos, request: Request, reading: Reading) {
+        let slot = self.take_slot(Pending::new(now, request, reading));
+        self.waiting.push_back(slot);
+    }
+
+    /// Holds back a request that was received at `now`. Returns its slot.
+    pub(crate) fn hold(&mut self, now: Nanos, request: Request) -> u32 {
+        let mut pending = Pending::new(now, request, Reading::Here);
+        pending.hold();
+        self.take_slot(pending)
+    }
+
+    /// Queues the request in a slot that was held back; drops it if its client is gone.
+    pub(crate) fn release(&mut self, slot: u32) {
+        if let Some(pending) = &mut self.pending[slot as usize] {
+            pending.complete_piece();
+        }
+        if self.socket.is_some() {
+            self.waiting.push_back(slot);
+        } else {
+            self.free_if_outside(slot);
+        }
+    }
+
+    fn take_slot(&mut self, pending: Pending) -> u32 {
         // `next_request` returns a request only if there is a free slot.
         let slot = self.free.pop().expect("there is a free slot");
-        self.pending[slot as usize] = Some(Pending::new(now, request));
-        self.waiting.push_back(slot);
+        self.pending[slot as usize] = Some(pending);
+        slot
     }
 
     /// Returns the next piece for the drive and the slot of its request; `None` if no request waits.
@@ -231,6 +275,7 @@ impl Connection {
         let Pending {
             received_at,
             request,
+            reading,
             ..
         } = *pending;
         let answered = pending.is_submitted() && pending.is_outside();
@@ -247,7 +292,9 @@ impl Connection {
             cookie: request.cookie,
             refusal: None,
             begun: false,
+            reading,
             offset_bytes: request.offset_bytes,
+            sent_bytes: 0,
             left_bytes: if read { request.length_bytes } else { 0 },
         });
         Some(received_at)
@@ -266,16 +313,18 @@ impl Connection {
             cookie,
             refusal: Some(refusal),
             begun: false,
+            reading: Reading::Here,
             offset_bytes: 0,
+            sent_bytes: 0,
             left_bytes: 0,
         });
     }
 
     /// Sends as much as the client takes, at most a buffer, so that other clients get their turn. Closes the connection
     /// once all replies are sent and no requests come.
-    pub(crate) fn send(&mut self, store: &dyn Store) {
+    pub(crate) fn send(&mut self, disk: &Disk) {
         // If a read fails after its reply has begun, only closing the connection can tell the client.
-        if self.socket.is_some() && self.fill(store).is_err() {
+        if self.socket.is_some() && self.fill(disk).is_err() {
             self.close();
         }
         self.flush();
@@ -286,7 +335,7 @@ impl Connection {
     }
 
     /// Encodes replies, up to a buffer of them.
-    fn fill(&mut self, store: &dyn Store) -> Result<(), Refusal> {
+    fn fill(&mut self, disk: &Disk) -> Result<(), Refusal> {
         while self.output.len() < BUFFER {
             let Some(reply) = self.replies.front_mut() else {
                 break;
@@ -298,8 +347,9 @@ impl Connection {
             let at = self.output.len();
             let bytes = reply.left_bytes.min(BUFFER.saturating_sub(at) as u32);
             self.output.resize(at + bytes as usize, 0);
-            store.read(reply.offset_bytes, &mut self.output[at..])?;
-            reply.offset_bytes += u64::from(bytes);
+            let (offset, sent) = (reply.offset_bytes, reply.sent_bytes);
+            disk.read(reply.reading, offset, sent.into(), &mut self.output[at..])?;
+            reply.sent_bytes += bytes;
             reply.left_bytes -= bytes;
             if reply.left_bytes == 0 {
                 self.replies.pop_front();

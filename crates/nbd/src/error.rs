@@ -73,6 +73,12 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
+    /// The log of faults cannot be written.
+    #[error("the log of faults: {cause}")]
+    Injections {
+        /// What the kernel said.
+        cause: io::Error,
+    },
     /// A program would wait much longer than the model says.
     #[error(
         "at a dilation of {dilate}, a program would see latencies {:.0} % above the model's {} ns a read, because it waits {} ns longer",
@@ -125,6 +131,7 @@ impl Error {
                 io::ErrorKind::WouldBlock => "another server uses it: stop that server, or name another file".into(),
                 _ => "name another file".into(),
             },
+            Error::Injections { .. } => "free some space, or name another file".into(),
             Error::TooBiased { enough, .. } => {
                 format!("use a dilation of {enough}, and divide what the program measures by it")
             }

@@ -6,7 +6,7 @@
 //! the start.
 //!
 //! One thread owns drive, data and connections. Its memory is bounded, whatever clients send: see [`Limits`]. The data
-//! is real: reads return what was written.
+//! is real: reads return what was written, unless [`faults`] are asked for.
 //!
 //! It has no TLS, no structured replies and only one export. Handling signals is left to the caller.
 //!
@@ -17,7 +17,9 @@
 mod bias;
 pub mod client;
 mod connection;
+mod disk;
 mod error;
+pub mod faults;
 mod line;
 mod listen;
 mod pace;

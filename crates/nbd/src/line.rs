@@ -9,6 +9,7 @@
 
 use iogauge_core::Nanos;
 
+use crate::faults::Reading;
 use crate::protocol::{Command, Request};
 
 /// Most bytes of one piece of a read or a write.
@@ -25,6 +26,8 @@ pub(crate) struct Pending {
     /// When its last byte was received.
     pub(crate) received_at: Nanos,
     pub(crate) request: Request,
+    /// From where its data comes if it is a read.
+    pub(crate) reading: Reading,
     /// Bytes submitted to the drive, from the first on.
     submitted_bytes: u32,
     submitted_all: bool,
@@ -34,10 +37,11 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Creates a request that was received at `received_at`.
-    pub(crate) fn new(received_at: Nanos, request: Request) -> Self {
+    pub(crate) fn new(received_at: Nanos, request: Request, reading: Reading) -> Self {
         Self {
             received_at,
             request,
+            reading,
             submitted_bytes: 0,
             submitted_all: false,
             pieces_in_drive: 0,
@@ -70,7 +74,12 @@ impl Pending {
         self.submitted_all
     }
 
-    /// Notes that the drive finished a piece.
+    /// Notes that it is held back, as if the drive had a piece of it.
+    pub(crate) fn hold(&mut self) {
+        self.pieces_in_drive += 1;
+    }
+
+    /// Notes that the drive finished a piece, or that it is no longer held back.
     pub(crate) fn complete_piece(&mut self) {
         self.pieces_in_drive -= 1;
     }
@@ -177,7 +186,7 @@ mod tests {
 
     /// Offsets and lengths of the pieces that a request becomes.
     fn pieces(command: Command, length_bytes: u32) -> Vec<(u64, u32)> {
-        let mut pending = Pending::new(0, request(command, length_bytes));
+        let mut pending = Pending::new(0, request(command, length_bytes), Reading::Here);
         let mut pieces = Vec::new();
         while !pending.is_submitted() {
             let piece = pending.next_piece();

@@ -32,6 +32,8 @@ pub struct Export {
     pub size_bytes: u64,
     /// Whether writes and trims are refused.
     pub read_only: bool,
+    /// Most bytes of a read, a write, or zeroes that take up space; at most [`MOST_PAYLOAD`].
+    pub most_payload: u32,
 }
 
 /// What a request does.
@@ -179,7 +181,7 @@ impl Session {
         let (cookie, offset_bytes, length_bytes) = (fields.u64(), fields.u64(), fields.u32());
         let used = wire::REQUEST_BYTES;
         // Close after an oversized write: its data cannot be told from requests, or is not worth skipping.
-        let oversized = command == wire::CMD_WRITE && length_bytes > MOST_PAYLOAD;
+        let oversized = command == wire::CMD_WRITE && length_bytes > self.export.most_payload;
         if magic != wire::REQUEST || oversized {
             return self.over(used, Step::Drop);
         }
@@ -221,8 +223,8 @@ impl Session {
         let beyond = match request.command {
             Command::Flush if offset != 0 || length != 0 => return Err(Refusal::Invalid),
             Command::Flush => return Ok(request),
-            Command::Read if length > MOST_PAYLOAD => return Err(Refusal::Invalid),
-            Command::Zero { provision: true } if length > MOST_PAYLOAD => {
+            Command::Read if length > self.export.most_payload => return Err(Refusal::Invalid),
+            Command::Zero { provision: true } if length > self.export.most_payload => {
                 return Err(Refusal::Overflow);
             }
             Command::Read | Command::Trim => Refusal::Invalid,

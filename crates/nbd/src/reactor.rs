@@ -3,7 +3,8 @@
 //! It sleeps until bytes come or the next reply is nearly due. Then it polls until the reply is due and sends it at the
 //! first poll after that. With no request in flight it only sleeps.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +16,13 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::connection::Connection;
+use crate::disk::Disk;
 use crate::error::Error;
+use crate::faults::{Fate, LateWrite};
 use crate::line::InDrive;
 use crate::listen::Listener;
 use crate::pace::{Pace, sharpen_timer, timespec};
 use crate::protocol::{Command, Export, Request};
-use crate::store::Store;
 use crate::summary::{Lateness, Summary};
 use crate::timely::Timely;
 
@@ -55,7 +57,11 @@ pub(crate) struct Reactor<D> {
     pub(crate) drive: Timely<D>,
     /// Commands that the drive takes at a time; `None` without a limit.
     pub(crate) queue: Option<u32>,
-    pub(crate) store: Box<dyn Store>,
+    pub(crate) disk: Disk,
+    /// Where faults are noted as they happen: a JSON object a line.
+    pub(crate) injections: Option<File>,
+    /// Set by whoever cuts the power; cleared once it is cut.
+    pub(crate) power_switch: Arc<AtomicBool>,
     pub(crate) export: Arc<Export>,
     pub(crate) limits: Limits,
     pub(crate) dilate: u32,
@@ -81,20 +87,31 @@ impl<D: Drive> Reactor<D> {
             turn_of: 0,
             lateness: Lateness::default(),
             accept_from: Instant::now(),
+            start: Instant::now(),
+            late: Vec::new(),
+            ended: false,
             summary: Summary::default(),
             reactor: self,
         };
         for socket in clients {
             serving.add_client(socket);
         }
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) && !serving.ended {
             serving.sleep(listener)?;
-            serving.run_round(listener);
+            serving.run_round(listener)?;
         }
         let mut summary = serving.summary;
         serving.lateness.conclude(&mut summary);
         Ok(summary)
     }
+}
+
+/// A write that comes late, even if its client is gone.
+struct Late {
+    until_ns: Nanos,
+    write: LateWrite,
+    connection: usize,
+    slot: u32,
 }
 
 /// The loop in progress.
@@ -110,6 +127,11 @@ struct Serving<'a, D> {
     turn_of: usize,
     lateness: Lateness,
     accept_from: Instant,
+    start: Instant,
+    /// Writes that come late.
+    late: Vec<Late>,
+    /// Whether a power cut ended the service.
+    ended: bool,
     summary: Summary,
 }
 
@@ -175,11 +197,34 @@ impl<D: Drive> Serving<'_, D> {
         let most = self.reactor.limits.negotiation;
         let patience = self.connections.iter().flatten();
         let patience = patience.filter_map(|connection| connection.patience(most));
-        patience.chain(reply).fold(LOOK, Duration::min)
+        let instants = self.late.iter().map(|late| late.until_ns);
+        let instants = instants.chain(self.cut_at_ns());
+        let elapsed_ns = self.elapsed_ns();
+        let planned = instants.map(|at| Duration::from_nanos(at.saturating_sub(elapsed_ns)));
+        patience
+            .chain(reply)
+            .chain(planned)
+            .fold(LOOK, Duration::min)
+    }
+
+    /// Returns the real ns since the beginning.
+    fn elapsed_ns(&self) -> Nanos {
+        self.start.elapsed().as_nanos() as Nanos
+    }
+
+    /// Returns when the power is to be cut, if it was not.
+    fn cut_at_ns(&self) -> Option<Nanos> {
+        let planned = self.reactor.disk.power_cut()?.after_ns;
+        planned.filter(|_| self.summary.power_cuts == 0)
     }
 
     /// Runs one round: sends due replies, and submits requests that have arrived.
-    fn run_round(&mut self, listener: Option<&Listener>) {
+    fn run_round(&mut self, listener: Option<&Listener>) -> Result<(), Error> {
+        let is_due = self.cut_at_ns().is_some_and(|at| at <= self.elapsed_ns());
+        if self.reactor.power_switch.swap(false, Ordering::Relaxed) || is_due {
+            self.cut_power();
+        }
+        self.write_late();
         self.reply_to_finished();
         for (index, flags) in std::mem::take(&mut self.ready) {
             match self.connections.get_mut(index) {
@@ -192,6 +237,61 @@ impl<D: Drive> Serving<'_, D> {
             self.serve_connection(index);
         }
         self.submit_waiting();
+        self.note_injections()
+    }
+
+    /// Loses the power: drops what was volatile, all requests and all connections.
+    fn cut_power(&mut self) {
+        let at_ns = self.elapsed_ns();
+        for late in std::mem::take(&mut self.late) {
+            if let Some(connection) = &mut self.connections[late.connection] {
+                connection.close();
+                connection.release(late.slot);
+            }
+        }
+        // What cannot be kept is lost.
+        let _ = self.reactor.disk.cut_power(at_ns);
+        self.connections
+            .iter_mut()
+            .flatten()
+            .for_each(Connection::close);
+        self.summary.power_cuts += 1;
+        self.ended = self.reactor.disk.power_cut().is_some_and(|cut| cut.ends);
+    }
+
+    /// Carries out late writes whose time has come.
+    fn write_late(&mut self) {
+        let at_ns = self.elapsed_ns();
+        let (due, waiting) = std::mem::take(&mut self.late)
+            .into_iter()
+            .partition(|late| late.until_ns <= at_ns);
+        self.late = waiting;
+        let due: Vec<Late> = due;
+        for late in due {
+            // Its client, if it is still there, waited too long to be told of a full store.
+            let _ = self.reactor.disk.write_late(at_ns, late.write);
+            if let Some(connection) = &mut self.connections[late.connection] {
+                connection.release(late.slot);
+            }
+        }
+    }
+
+    /// Writes down the faults that happened.
+    fn note_injections(&mut self) -> Result<(), Error> {
+        let injected = self.reactor.disk.take_injected();
+        self.summary.faults += injected
+            .iter()
+            .filter(|fault| fault.kind != "power-cut")
+            .count() as u64;
+        let Some(file) = &mut self.reactor.injections else {
+            return Ok(());
+        };
+        for fault in injected {
+            let line = serde_json::to_string(&fault).map_err(io::Error::from);
+            let written = line.and_then(|line| writeln!(file, "{line}"));
+            written.map_err(|cause| Error::Injections { cause })?;
+        }
+        Ok(())
     }
 
     /// Takes the pieces that the drive has finished by now and sends the replies. Returns the current virtual instant.
@@ -217,7 +317,7 @@ impl<D: Drive> Serving<'_, D> {
         let Some(received_at) = connection.piece_done(owner.slot) else {
             return;
         };
-        connection.send(&*self.reactor.store);
+        connection.send(&self.reactor.disk);
         let late = self.pace.since(done.at).as_nanos() as Nanos;
         let expected = done.at.saturating_sub(received_at);
         let expected = expected.saturating_mul(self.reactor.dilate.into());
@@ -262,7 +362,7 @@ impl<D: Drive> Serving<'_, D> {
         }
         while self.take_request(index) {}
         if let Some(connection) = &mut self.connections[index] {
-            connection.send(&*self.reactor.store);
+            connection.send(&self.reactor.disk);
             if connection.is_gone() {
                 self.connections[index] = None;
             }
@@ -271,15 +371,27 @@ impl<D: Drive> Serving<'_, D> {
 
     /// Takes a connection's next request, if it has one.
     fn take_request(&mut self, index: usize) -> bool {
-        let now = self.pace.now();
+        let (now, at_ns) = (self.pace.now(), self.elapsed_ns());
         let Some(connection) = &mut self.connections[index] else {
             return false;
         };
-        let Some(request) = connection.next_request(&mut *self.reactor.store) else {
+        let Some((request, fate)) = connection.next_request(at_ns, &mut self.reactor.disk) else {
             return false;
         };
-        connection.enqueue(now, request);
         self.summary.requests += 1;
+        match fate {
+            Fate::Done(reading) => connection.enqueue(now, request, reading),
+            Fate::Later { until_ns, write } => self.late.push(Late {
+                until_ns,
+                write,
+                connection: index,
+                slot: connection.hold(now, request),
+            }),
+            Fate::PowerCut => {
+                self.cut_power();
+                return false;
+            }
+        }
         self.submit_waiting();
         true
     }

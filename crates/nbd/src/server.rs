@@ -11,7 +11,9 @@ use iogauge_model::{Device, DriveSpec};
 use serde::Deserialize;
 
 use crate::bias::{Bias, MOST_BIAS};
+use crate::disk::Disk;
 use crate::error::Error;
+use crate::faults::{Faults, Faulty};
 use crate::listen::{Listen, Listener};
 use crate::pace;
 use crate::protocol::{Export, SECTOR};
@@ -40,6 +42,8 @@ pub struct Config {
     pub dilate: NonZeroU32,
     /// Whether writes and trims are refused.
     pub read_only: bool,
+    /// What goes wrong; `None`: nothing, and nothing is volatile.
+    pub faults: Option<Faults>,
     /// Limits on clients.
     #[serde(skip)]
     pub limits: Limits,
@@ -56,6 +60,7 @@ impl Config {
             memory_bytes: 1 << 30,
             dilate: NonZeroU32::new(100).expect("a hundred is not zero"),
             read_only: false,
+            faults: None,
             limits: Limits::default(),
         }
     }
@@ -112,16 +117,23 @@ impl Server {
             None => Box::new(MemoryStore::new(config.memory_bytes)),
             Some(file) => Box::new(FileStore::new(file, size_bytes, config.read_only)?),
         };
-        let name = config.name.clone();
+        let disk = match &config.faults {
+            None => Disk::Sound(store),
+            Some(faults) => Disk::Faulty(Box::new(Faulty::new(store, size_bytes, faults))),
+        };
+        let export = Arc::new(Export {
+            name: config.name.clone(),
+            size_bytes,
+            read_only: config.read_only,
+            most_payload: disk.most_payload(),
+        });
         let reactor = Reactor {
             drive: Timely::new(drive),
             queue: spec.link.queue(),
-            store,
-            export: Arc::new(Export {
-                name,
-                size_bytes,
-                read_only: config.read_only,
-            }),
+            disk,
+            injections: None,
+            power_switch: Arc::default(),
+            export,
             limits: config.limits,
             dilate,
             spin,
@@ -131,6 +143,16 @@ impl Server {
             reactor,
             bias,
         })
+    }
+
+    /// Writes the faults to a file as they happen: a JSON object a line, see [`Injected`](crate::faults::Injected).
+    pub fn note_faults(&mut self, file: File) {
+        self.reactor.injections = Some(file);
+    }
+
+    /// Returns the switch that cuts the power when it is set. It is noticed within 50 ms.
+    pub fn power_switch(&self) -> Arc<AtomicBool> {
+        self.reactor.power_switch.clone()
     }
 
     /// Returns the measured bias.

@@ -16,6 +16,10 @@ pub struct Summary {
     /// Sleeps of the loop that lasted to their end; for tests.
     #[serde(skip)]
     pub idle_sleeps: u64,
+    /// Times that the power was cut.
+    pub power_cuts: u64,
+    /// Faults that happened.
+    pub faults: u64,
     /// Requests for the drive that arrived.
     pub requests: u64,
     /// Bytes of reads that were submitted to the drive.

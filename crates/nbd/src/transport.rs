@@ -19,6 +19,7 @@ use iogauge_model::{Access, Active, Drive, Returned};
 
 use crate::bias::Bias;
 use crate::client::Client;
+use crate::disk::Disk;
 use crate::error::Error;
 use crate::listen::Listen;
 use crate::protocol::Export;
@@ -132,11 +133,14 @@ fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
     let mut reactor = Reactor {
         drive: Timely::new(Fixed(hold)),
         queue: None,
-        store: Box::new(MemoryStore::new(0)),
+        disk: Disk::Sound(Box::new(MemoryStore::new(0))),
+        injections: None,
+        power_switch: Arc::default(),
         export: Arc::new(Export {
             name: String::new(),
             size_bytes: BLOCK.into(),
             read_only: true,
+            most_payload: BLOCK,
         }),
         limits: Limits::default(),
         dilate: 1,

@@ -4,6 +4,7 @@ mod descriptor;
 mod modelled;
 mod serve;
 mod spill;
+mod stamps;
 mod trace;
 
 use std::time::Duration;
@@ -138,6 +139,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<modelled::ModelHandle>()?;
     module.add_class::<serve::Server>()?;
     module.add_class::<spill::SpillReader>()?;
+    module.add_class::<stamps::StampJudge>()?;
     module.add_class::<trace::TraceParser>()?;
     module.add_class::<trace::TracePairing>()?;
     module.add_class::<trace::TraceReuse>()?;

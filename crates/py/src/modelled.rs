@@ -8,9 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use iogauge_core::log_record::LogRecord;
-use iogauge_core::plan::RunPlan;
+use iogauge_core::plan::{ReplayPlan, RunPlan};
+use iogauge_core::replay::Feed;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::ClockFacts;
+use iogauge_engine::run::rows_file::RowsFile;
 use iogauge_engine::run::spill::{FrameWriter, Spilled};
 use iogauge_model::{Device, DriveSpec, Machine};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -187,13 +189,18 @@ impl ModelRunner {
             check_ppm: 0.0,
         };
         let mut sink = |event| self.pass_on(event);
-        let ended = iogauge_model::run(
+        let open_feed = |replay: &ReplayPlan| match RowsFile::open(replay) {
+            Ok(rows) => Ok(Box::new(rows) as Box<dyn Feed>),
+            Err(cause) => Err(format!("the rows of the trace: {cause}")),
+        };
+        let ended = iogauge_model::replay(
             plan,
             machine,
             &mut devices,
             clock,
             &mut sink,
             &mut should_continue,
+            &open_feed,
         );
         self.flush();
         if let Some(spill) = &mut self.spill {

@@ -24,13 +24,15 @@ pub(crate) struct Server {
     address: Option<SocketAddr>,
     end: Mutex<Receiver<Result<Summary, Error>>>,
     stop: Arc<AtomicBool>,
+    power_switch: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[pymethods]
 impl Server {
     /// Prepares a server, which takes up to a second, and starts to serve. `store`: a descriptor of the file that keeps
-    /// the data, open for writing unless the export is read-only; None: memory keeps the data.
+    /// the data, open for writing unless the export is read-only; None: memory keeps the data. `faults`: a descriptor
+    /// open for appending, where faults are written down as they happen.
     #[new]
     fn new(
         py: Python<'_>,
@@ -38,6 +40,7 @@ impl Server {
         seed: u64,
         config: &str,
         store: Option<i32>,
+        faults: Option<i32>,
     ) -> PyResult<Self> {
         let drive: DriveSpec = parse("drive", drive)?;
         let config: Config = parse("config", config)?;
@@ -48,7 +51,11 @@ impl Server {
         };
         let file = descriptor::reopen(store, access)?;
         let server = py.detach(|| iogauge_nbd::Server::bind(&config, &drive, seed, file));
-        let server = server.map_err(|error| server_error(&error))?;
+        let mut server = server.map_err(|error| server_error(&error))?;
+        if let Some(faults) = descriptor::reopen(faults, Access::Append)? {
+            server.note_faults(faults);
+        }
+        let power_switch = server.power_switch();
         let (bias, address) = (server.bias(), server.address());
         let size_bytes = server.export().size_bytes;
         let stop = Arc::new(AtomicBool::new(false));
@@ -65,6 +72,7 @@ impl Server {
             address,
             end: Mutex::new(end),
             stop,
+            power_switch,
             thread: Some(thread),
         })
     }
@@ -101,6 +109,11 @@ impl Server {
             Some(Err(error)) => Err(server_error(&error)),
             None => Ok(None),
         }
+    }
+
+    /// Cuts the power: what was not flushed is lost, and all connections are closed.
+    fn cut_power(&self) {
+        self.power_switch.store(true, Ordering::Relaxed);
     }
 
     /// Ends the service: closes the connections and removes the socket.

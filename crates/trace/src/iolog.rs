@@ -8,7 +8,7 @@ use crate::damage::Damage;
 use crate::devices::Devices;
 use crate::fields::integer;
 use crate::lines::Lines;
-use crate::row::{Direction, Row};
+use crate::row::{Direction, Kind, Row};
 
 /// Reads an iolog.
 #[derive(Debug)]
@@ -143,12 +143,10 @@ impl LineReader {
         let (Some(offset), Some(size)) = (quantity(), quantity()) else {
             return Err("has no offset or no length");
         };
-        Ok(Some(Row::request(
-            time_ns,
-            devices.number(file),
-            direction,
-            offset,
-            size,
-        )))
+        let mut row = Row::request(time_ns, devices.number(file), direction, offset, size);
+        if action == b"datasync" {
+            row.kind = Kind::DataSync as u8;
+        }
+        Ok(Some(row))
     }
 }

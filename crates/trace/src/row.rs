@@ -31,6 +31,8 @@ pub enum Kind {
     Begin = 1,
     /// A range of a device completed, which may be a part of a request or several requests.
     End = 2,
+    /// A request that makes data durable, without the metadata that it does not need (fdatasync).
+    DataSync = 3,
 }
 
 /// A request of a trace. Python reads an array of rows as a NumPy array of the same layout.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
     "quick": "Measure a drive or file for a minute: eight rows, as CrystalDiskMark shows.",
+    "replay": "Replay a trace on a target: at its instants, or as its requests waited for each other.",
     "review": "Run published procedures on a target; can be resumed.",
     "find": "Find the most IOPS or MB/s that keep a limit of latency.",
     "ladder": "Measure what each tuning of the machine is worth.",
@@ -24,6 +25,7 @@ COMMANDS = {
     "judge": "Say whether drives are good enough for a use.",
     "query": "Ask saved reviews questions in SQL.",
     "export": "Write the figures of reviews as CSV or Parquet.",
+    "verify": "Say whether a drive kept what was flushed over a power cut.",
     "recover": "Write the logs of a run that was killed or interrupted.",
     "trace": "Traces of I/O requests: import what other programs recorded, show it.",
     "import": "Save results of fio or DiskSpd as a review.",
@@ -36,7 +38,13 @@ COMMANDS = {
     "options": "List the job options that are supported.",
 }
 
-FOLDERS = {"audit": "machine", "drive-info": "machine", "ladder": "machine", "tune": "machine"}
+FOLDERS = {
+    "audit": "machine",
+    "drive-info": "machine",
+    "ladder": "machine",
+    "replay": "trace",
+    "tune": "machine",
+}
 """The folders of the commands that are not in this one."""
 
 GROUPS = ("model", "trace")

@@ -11,6 +11,7 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from iogauge import _core
@@ -23,9 +24,12 @@ from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.latency_split import OwnLatencies
 from iogauge.execution.layered import layered
 from iogauge.execution.modelled import CPUS, Virtual, check_model, refuse_mixture
-from iogauge.execution.planning import REPEATABLE_SEED, Need, Opened, make_plan, needs
+from iogauge.execution.plans.planning import Opened, make_plan
+from iogauge.execution.plans.stamping import refuse_models
+from iogauge.execution.plans.verifying import require_written, say_what_is_unchecked
 from iogauge.execution.purging.purge import check_purge, purge, refuse_files
-from iogauge.execution.readonly import refuse_writes
+from iogauge.execution.refusals import refuse_commands, refuse_writes
+from iogauge.execution.replaying import open_rows, with_traces
 from iogauge.execution.tracing import Tracing, require_tracing
 from iogauge.machine.stat import uncounted_commands, without_requests
 from iogauge.machine.watch import Watch
@@ -41,10 +45,12 @@ from iogauge.schema import (
 )
 from iogauge.target import Target, is_model, open_target
 from iogauge.target.answering import await_answers
+from iogauge.target.file import remove_files, require_removable
 from iogauge.target.namespace import block_device_of, real_path
+from iogauge.workload.regions import REPEATABLE_SEED, Need, needs
 
 if TYPE_CHECKING:
-    from iogauge.execution.spill import Spill
+    from iogauge.execution.log.spill import Spill
 
 __all__ = [
     "check_model",
@@ -56,6 +62,7 @@ __all__ = [
     "purge",
     "refuse_files",
     "require_tracing",
+    "with_traces",
 ]
 
 
@@ -73,9 +80,11 @@ def execute(
     on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
     ceiling: Ceiling | None = None,
     readonly: bool = False,
+    allow_exec: bool = False,
     state: State = "as-is",
     trace_latency: bool = False,
     drive_samples: bool = True,
+    stamp_descriptors: Mapping[str, int] = MappingProxyType({}),
 ) -> RunRecord:
     """Run every stage of a job file and return its record. Intervals go to ``on_interval`` alone.
 
@@ -88,15 +97,19 @@ def execute(
         spill: the file to which every request is logged.
         log_drops: drop requests from the log if it cannot be written fast enough; otherwise the load waits.
         readonly: refuse jobs that write, before any target is opened, and the layout of files to be read.
+        allow_exec: accept jobs with commands, which the caller runs.
         state: the state in which the flash of drive models begins; real targets are used as they are.
         trace_latency: trace the block layer's events, for the distributions of the parts of lat; needs root.
         drive_samples: sample temperature, throttling and errors of the drives each second (``machine.samples``).
+        stamp_descriptors: the open stamp logs, by the ``stamp_log`` of their jobs.
 
     Raises IogaugeError if a target is refused, the plan is impossible, or an engine cannot be opened. Later errors are
     in the record. Ctrl-C ends the run, which still returns a record, with ``stopped_by == "interrupt"``.
     """
     if readonly:
         refuse_writes(job_file)
+    refuse_commands(job_file, allowed=allow_exec)
+    refuse_models(job_file)
     say = on_message or (lambda _: None)
     repeatable_seed = REPEATABLE_SEED if seed is None else seed
     if seed is None:
@@ -104,13 +117,19 @@ def execute(
         seed = int.from_bytes(os.urandom(7)) if drawn else REPEATABLE_SEED
     wanted = needs(job_file)
     refuse_mixture(job_file, [need.path for need in wanted])
+    say_what_is_unchecked(job_file, [need.path for need in wanted], say=say)
+    removed: list[str] = []
     with contextlib.ExitStack() as stack:
+        # The first callback, so that the targets are closed before.
+        stack.callback(remove_files, removed, say=say)
         await_answers((need.path for need in wanted), patience_s=give_up_ns / 1e9, say=say)
         targets = _open(wanted, destroy=destroy, readonly=readonly, say=say, state=state, stack=stack)
+        removed.extend(need.path for need in wanted if need.unlink and not is_model(need.path))
         virtual = Virtual.of(targets)
+        opened = virtual.opened if virtual else {path: _opened(target) for path, target in targets.items()}
         plan = make_plan(
             job_file,
-            virtual.opened if virtual else {path: _opened(target) for path, target in targets.items()},
+            opened,
             seed=seed,
             repeatable_seed=repeatable_seed,
             interval_ns=interval_ns,
@@ -120,6 +139,8 @@ def execute(
             cpus=CPUS if virtual else _core.allowed_cpus(),
             spins=not virtual,
             handed_over=None if virtual else handed_over,
+            replays=open_rows(job_file, opened, stack),
+            stamp_descriptors=stamp_descriptors,
             say=say,
         )
         facts = tuple(target.facts for target in targets.values())
@@ -213,7 +234,11 @@ def _open(
                 f"{group[0].path}: no such file, and the job does not say how large to make it",
                 hint="give size=, or the path of an existing file or device",
             )
+        if any(need.verifies for need in group) and not any(need.write for need in group):
+            require_written(group[0].path, size_bytes=max(sizes, default=0))
         for need in group:
+            if need.unlink and not is_model(need.path):
+                require_removable(need.path, destroy=destroy)
             if need.files and block_device_of(os.path.realpath(need.path)):
                 raise IogaugeError(
                     f"{need.path}: it is a character device, which takes NVMe commands only",

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from iogauge import _core
 from iogauge.execution.core import run_plan
 from iogauge.execution.interrupts import Interrupts
-from iogauge.execution.placement import assign, worker_requests
-from iogauge.execution.planning import make_plan
+from iogauge.execution.plans.placement import assign, worker_requests
+from iogauge.execution.plans.planning import make_plan
 from iogauge.schema import (
     BlockSize,
     Ceiling,

@@ -40,6 +40,7 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
         quantiles = tuple(sorted({percent / 100 for job in jobs for percent in job.percentile_list}))
         gap = _tail(Histogram.decode(row.loop_gap), 0.999, 0.99, 0.9, 0.5)
         overdue = sum(worker.overdue for worker in ended[row.row])
+        bad = sum(worker.verify.failed for worker in ended[row.row] if worker.verify)
         done: int | None = sum(tally.ios for tally in row.tallies.values())
         for direction, tally in row.tallies.items():
             if direction is Direction.SYNC or not (tally.ios or tally.errors):
@@ -67,6 +68,7 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     poisson=any(worker.poisson for worker in workers),
                     flagged=tally.flagged,
                     errors=tally.errors,
+                    mismatches=bad if direction is Direction.READ else 0,
                 )
             )
             # Overdue requests have no direction, and a worker serves all of them: count both in the row's first
@@ -97,7 +99,7 @@ def _requested_iops(
     """Return the rate that the jobs of a row request; None: a worker has no rate, or ended before its runtime."""
     requested = 0.0
     for worker in workers:
-        if direction not in worker.pattern.rw.directions:
+        if direction not in worker.directions:
             continue
         schedule = getattr(worker.schedule, direction)
         mean_bytes = tally.bytes / tally.ios if tally.ios else 0.0

@@ -15,7 +15,7 @@ from iogauge.errors import IogaugeError
 from iogauge.execution.core import run_plan
 from iogauge.execution.figures import row_figures
 from iogauge.execution.interrupts import Interrupts
-from iogauge.execution.planning import Opened, make_plan, seed_for
+from iogauge.execution.plans.planning import Opened, make_plan
 from iogauge.machine.judge import judge_row
 from iogauge.schema import (
     EngineKind,
@@ -26,6 +26,7 @@ from iogauge.schema import (
 )
 from iogauge.target import ModelTarget, Target, is_model
 from iogauge.text.option import call
+from iogauge.workload.regions import seed_for
 
 CPUS = range(4096)
 

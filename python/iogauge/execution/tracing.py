@@ -124,7 +124,7 @@ def submitting_calls(plan: RunPlan) -> set[str]:
     """Return the system calls with which the workers submit; none where the kernel's thread looks for requests."""
     calls = set()
     for worker in (worker for stage in plan.stages for worker in stage.workers):
-        kind, directions = worker.engine.kind, worker.pattern.rw.directions
+        kind, directions = worker.engine.kind, worker.directions
         for names, direction in ((_READS, Direction.READ), (_WRITES, Direction.WRITE)):
             if kind in names and direction in directions:
                 calls.add(names[kind])

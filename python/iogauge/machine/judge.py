@@ -105,6 +105,8 @@ class RowFigures:
     """Scheduled requests that were due before the end and never issued."""
     flagged: int = 0
     errors: Mapping[int, int] = field(default_factory=dict)
+    mismatches: int = 0
+    """Reads that did not return what was written, which ``errors`` counts too."""
 
     @property
     def label(self) -> str:
@@ -167,10 +169,16 @@ def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Notice]:
     if reasons := list(_generator(row, ceiling)):
         yield warning(Code.GENERATOR_LIMITED, row=row.label, why="; ".join(reasons))
     yield from _rate(row)
-    if row.errors:
-        counted = sorted(row.errors.items(), key=lambda item: (-item[1], item[0]))
+    failed = dict(row.errors)
+    # Those of the ramp are not among the errors.
+    if bad := min(row.mismatches, failed.get(errno.EILSEQ, 0)):
+        yield warning(Code.MISMATCH, row=row.label, count=bad)
+        failed[errno.EILSEQ] -= bad
+    failed = {number: count for number, count in failed.items() if count}
+    if failed:
+        counted = sorted(failed.items(), key=lambda item: (-item[1], item[0]))
         kinds = ", ".join(f"{count} {errno.errorcode.get(number, number)}" for number, count in counted)
-        yield warning(Code.ERRORS, row=row.label, count=sum(row.errors.values()), kinds=kinds)
+        yield warning(Code.ERRORS, row=row.label, count=sum(failed.values()), kinds=kinds)
     if row.flagged:
         yield warning(Code.STALLED, row=row.label, count=row.flagged)
 
@@ -241,7 +249,7 @@ def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator
 def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Notice]:
     """Warn of zeros, compressible data and repeated data, both written and read."""
     for worker in workers:
-        if not worker.pattern.rw.writes or _null(worker):
+        if not worker.pattern.rw.writes or _null(worker) or worker.verify:
             continue
         buffers = worker.buffers
         if buffers.zero:
@@ -412,7 +420,7 @@ def _by_kind(workers: Sequence[WorkerPlan]) -> Iterator[tuple[str, str]]:
     for worker in workers:
         if _reads(worker):
             jobs["reads", worker.name] += 1
-        if Direction.WRITE in worker.pattern.rw.directions:
+        if Direction.WRITE in worker.directions:
             jobs["writes", worker.name] += 1
     for what in ("reads", "writes"):
         if names := [name for kind, name in jobs if kind == what]:
@@ -420,7 +428,7 @@ def _by_kind(workers: Sequence[WorkerPlan]) -> Iterator[tuple[str, str]]:
 
 
 def _reads(worker: WorkerPlan) -> bool:
-    return Direction.READ in worker.pattern.rw.directions and not _null(worker)
+    return Direction.READ in worker.directions and not _null(worker)
 
 
 def _null(worker: WorkerPlan) -> bool:

@@ -73,6 +73,10 @@ TEXTS: dict[Code, Text] = {
         "{row}: {count} requests failed ({kinds})",
         "look at dmesg for the drive; latencies are those of the requests that succeeded",
     ),
+    Code.MISMATCH: Text(
+        "{row}: reads that returned other data than was written: {count}",
+        "each bad block is named in the messages of the run and in its JSON; verify_dump=1 saves them",
+    ),
     Code.STALLED: Text(
         "{row}: {count} completions were seen after their thread had stood still for over 1 ms: "
         "their latency may be the thread's",
@@ -116,6 +120,7 @@ TEXTS: dict[Code, Text] = {
 CHANGES: dict[Code, str] = {
     Code.IN_FLIGHT: "requests had not come back at the end; figures lack them",
     Code.ERRORS: "",
+    Code.MISMATCH: "",
     Code.PAGE_CACHE: "the page cache served it: latencies may be memory's",
     Code.UNWRITTEN: "reads of blocks never written are answered without the drive",
     Code.GENERATOR_LIMITED: "the load generator set the pace, not only the drive",

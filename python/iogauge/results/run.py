@@ -182,12 +182,12 @@ class Run:
 
     def _directions(self) -> frozenset[Direction]:
         jobs = (job for job in self.record.jobs.jobs if job.name == self._suite.measured_job)
-        return frozenset(direction for job in jobs for direction in job.rw.directions)
+        return frozenset(direction for job in jobs for direction in job.directions)
 
     def _requested_Bps(self) -> int:
         return sum(
             job.numjobs * getattr(job.rate_Bps, direction.value)
             for job in self.record.jobs.jobs
-            for direction in job.rw.directions
+            for direction in job.directions
             if job.name == self._suite.load_jobs
         )

@@ -241,7 +241,7 @@ def cost_of_step(
         written_bytes=total,
         likely_bytes=min(likely_bytes, total) if total else likely_bytes,
         bounded=all(limited for _, limited in written),
-        trims=any(Direction.TRIM in job.rw.directions for job in jobs),
+        trims=any(Direction.TRIM in job.directions for job in jobs),
     )
 
 

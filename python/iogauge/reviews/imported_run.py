@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median_low
 
 from iogauge.errors import IogaugeError
-from iogauge.execution.planning import REPEATABLE_SEED, Opened, make_plan, needs
+from iogauge.execution.plans.planning import Opened, make_plan
 from iogauge.schema import (
     ClockFacts,
     Direction,
@@ -36,6 +36,7 @@ from iogauge.schema import (
 )
 from iogauge.store.imported import ImportedFigures, ImportedLatency, ImportedRow, ImportedStep
 from iogauge.workload.clones import clones
+from iogauge.workload.regions import REPEATABLE_SEED, needs
 
 INTERVAL_NS = 10**9
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -59,3 +59,27 @@ class PerDirection(Model, Generic[T]):
 
 def _per_direction(read: Any, write: Any, trim: Any) -> PerDirection[Any]:
     return PerDirection(read=read, write=write, trim=trim)
+
+
+class RangeSync(Model):
+    """``sync_file_range``: after how many writes it is called, and with which flags."""
+
+    every: Positive
+    """Writes between two calls."""
+    wait_before: bool
+    """Wait for pages of the range that are being written."""
+    write: bool
+    """Begin to write dirty pages of the range."""
+    wait_after: bool
+    """Wait until these pages are written."""
+
+
+class Steadiness(Model):
+    """``steadystate``: what is judged, and below which limit it is steady."""
+
+    figure: Literal["iops", "bw", "lat"]
+    slope: bool
+    """By the slope of a line instead of the largest deviation."""
+    percent: bool
+    """The limit is a percentage of the mean; otherwise I/Os or bytes a second, or ns."""
+    limit: Annotated[float, Field(ge=0)]

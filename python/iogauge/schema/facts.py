@@ -47,6 +47,7 @@ class Code(StrEnum):
     CLOCK = "clock"
     IN_FLIGHT = "in_flight"
     ERRORS = "errors"
+    MISMATCH = "mismatch"
     STALLED = "stalled"
     LOG_DROPPED = "log_dropped"
     RATE_MISSED = "rate_missed"

@@ -7,7 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from iogauge.schema.base import Direction, Model, NonNegative, Percent, PerDirection, Positive
+from iogauge.schema.base import (
+    Direction,
+    Model,
+    NonNegative,
+    Percent,
+    PerDirection,
+    Positive,
+    RangeSync,
+    Steadiness,
+)
+from iogauge.schema.checksums import Checksum
+from iogauge.schema.distributions import Distribution, UniformDistribution
 
 
 class Rw(StrEnum):
@@ -58,12 +69,21 @@ class EngineKind(StrEnum):
     LIBAIO = "libaio"
     PVSYNC2 = "pvsync2"
     PSYNC = "psync"
+    MMAP = "mmap"
+    """Copies from and to a mapping of the file."""
+    POSIXAIO = "posixaio"
+    """The C library's threads."""
     NULL = "null"
 
     @property
     def has_ring(self) -> bool:
         """Whether requests go through an io_uring."""
         return self in (EngineKind.IO_URING, EngineKind.IO_URING_CMD)
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether a submission is the whole request, so that only one is in flight."""
+        return self in (EngineKind.PSYNC, EngineKind.PVSYNC2, EngineKind.MMAP)
 
 
 class SyncMode(StrEnum):
@@ -110,56 +130,6 @@ class Amount(Model):
         return int(whole_bytes * self.percent / 100)
 
 
-class UniformDistribution(Model):
-    """``random``: every block of the region is as likely as any other."""
-
-    kind: Literal["random"] = "random"
-
-
-class ZipfDistribution(Model):
-    """``zipf:theta[/center]``. ``center`` in [0, 1] rotates the hottest block there; else blocks are scattered."""
-
-    kind: Literal["zipf"] = "zipf"
-    theta: Annotated[float, Field(gt=0)]
-    center: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
-class ParetoDistribution(Model):
-    """``pareto:h[/center]``, h in (0, 1)."""
-
-    kind: Literal["pareto"] = "pareto"
-    h: Annotated[float, Field(gt=0, lt=1)]
-    center: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
-class NormalDistribution(Model):
-    """``normal:deviation[/center]``: deviation in percent of the region, centred on ``center`` or its middle."""
-
-    kind: Literal["normal"] = "normal"
-    deviation_percent: Percent
-    center: Annotated[float, Field(ge=0, le=1)] | None = None
-
-
-class Zone(Model):
-    """One zone of ``zoned``: ``access_percent`` of the I/Os go to the next ``size_percent`` of the region."""
-
-    access_percent: Percent
-    size_percent: Percent
-
-
-class ZonedDistribution(Model):
-    """``zoned:50/5:30/15:20/80``: both columns add up to 100."""
-
-    kind: Literal["zoned"] = "zoned"
-    zones: tuple[Zone, ...]
-
-
-Distribution = Annotated[
-    UniformDistribution | ZipfDistribution | ParetoDistribution | NormalDistribution | ZonedDistribution,
-    Field(discriminator="kind"),
-]
-
-
 class ContinueOnError(StrEnum):
     """fio's ``continue_on_error``: which failing directions do not end the job."""
 
@@ -169,6 +139,47 @@ class ContinueOnError(StrEnum):
     IO = "io"
     VERIFY = "verify"
     ALL = "all"
+
+
+class NumaPolicy(Model):
+    """``numa_mem_policy``: how the kernel chooses the node of a worker's memory, and among which nodes."""
+
+    mode: Literal["default", "local", "prefer", "bind", "interleave"]
+    nodes: tuple[NonNegative, ...] = ()
+
+
+class Pacing(StrEnum):
+    """When the requests of a trace are issued: iogauge's ``replay_pacing``."""
+
+    TIMED = "timed"
+    """At the instants of the trace, whatever the target does."""
+    CLOSED = "closed"
+    """As soon as the depth allows: fio's replay_no_stall."""
+    THINK = "think"
+    """Once those have completed that had completed before it in the trace, and as long after them as in the trace."""
+    DEPENDENT = "dependent"
+    """As soon as those have completed."""
+
+
+class Addresses(StrEnum):
+    """What happens to requests beyond the end of the target: iogauge's ``replay_addresses``."""
+
+    KEEP = "keep"
+    """They are an error."""
+    FOLD = "fold"
+    """Their addresses begin anew at the start of the target."""
+    FIT = "fit"
+    """All addresses are scaled, so that the trace covers the target."""
+
+
+class PriorityShare(Model):
+    """The share of the I/Os of one block size that have a priority of their own."""
+
+    size_bytes: Positive
+    percent: Annotated[int, Field(ge=1, le=100)]
+    prioclass: Annotated[int, Field(ge=0, le=3)] | None = None
+    """None: that of cmdprio_class, and the level of cmdprio."""
+    prio: Annotated[int, Field(ge=0, le=7)] | None = None
 
 
 class Job(Model):
@@ -190,9 +201,18 @@ class Job(Model):
     """Name of these files, with the keywords of fio; empty: ``$jobname.$jobnum.$filenum``."""
     filesize: Positive | None = None
     """Bytes of each file. ``size`` is then the number of bytes that the job moves."""
+    filesize_most: Positive | None = None
+    """The upper end of a range of sizes, whose lower end is ``filesize``."""
     file_service_type: Literal["roundrobin", "random", "sequential"] = "roundrobin"
     file_service_run: Positive = 1
     """I/Os in a row to one file: the ``:n`` of file_service_type."""
+    openfiles: NonNegative = 0
+    """Files that are open at the same time; 0: all."""
+    fadvise_hint: Literal["0", "1", "random", "sequential"] = "1"
+    """What the kernel is told about the order of I/Os: nothing, the order that they have, or this one."""
+    create_only: bool = False
+    unlink: bool = False
+    unlink_each_loop: bool = False
     rw: Rw = Rw.READ
     rw_sequence: int = 0
     """The ``:n`` of rw. Random: I/Os in sequence from a drawn offset (0: one). Sequential: bytes skipped after it."""
@@ -214,10 +234,20 @@ class Job(Model):
     io_size: Amount | None = None
     offset: Amount = Amount()
     offset_increment: Amount = Amount()
+    zonemode: Literal["none", "strided"] = "none"
+    zonesize: NonNegative = 0
+    zonerange: NonNegative = 0
+    """0: zonesize."""
+    zoneskip: NonNegative = 0
     runtime_ns: NonNegative = 0
     """0: no limit."""
     time_based: bool = False
     ramp_time_ns: NonNegative = 0
+    steadystate: Steadiness | None = None
+    steadystate_duration_ns: NonNegative = 0
+    """0: the job does not end by it."""
+    steadystate_ramp_ns: NonNegative = 0
+    steadystate_interval_ns: Positive = 10**9
     startdelay_ns: tuple[NonNegative, NonNegative] = (0, 0)
     """A range; equal ends give a fixed delay."""
     loops: Positive = 1
@@ -226,7 +256,15 @@ class Job(Model):
     stonewall: bool = False
     group_reporting: bool = False
     new_group: bool = False
+    exec_prerun: str = ""
+    """Command of a shell before the run; empty: none."""
+    exec_postrun: str = ""
+    wait_for: str = ""
+    """Name of the job that ends before this one begins."""
     exitall: bool = False
+    exitall_on_error: bool = False
+    exit_what: Literal["group", "stonewall", "all"] = "group"
+    """Which jobs exitall and exitall_on_error end."""
     rwmix_read_percent: Percent = 50
     random_distribution: PerDirection[Distribution] = PerDirection[Distribution].same(UniformDistribution())
     percentage_random: PerDirection[Percent] = PerDirection[float].same(100.0)
@@ -240,9 +278,56 @@ class Job(Model):
     dedupe_percent: Percent = 0
     buffer_pattern: str = ""
     """The bytes that writes repeat, in hexadecimal; empty: random bytes."""
+    verify: Checksum | None = None
+    """How data is verified; None: it is not."""
+    do_verify: bool = True
+    """Whether a job that writes reads back what it wrote."""
+    verify_only: bool = False
+    """Write nothing, and read back what would have been written."""
+    verify_interval: NonNegative = 0
+    """Bytes between two headers; 0: as the block sizes need."""
+    verify_offset: NonNegative = 0
+    """Bytes by which a header is moved into its interval."""
+    verify_pattern: str = ""
+    """The bytes that are written, in hexadecimal; empty: random bytes."""
+    verify_pattern_offsets: tuple[NonNegative, ...] = ()
+    """Where in the pattern the offset of the I/O is inserted: eight bytes, %o."""
+    verify_fatal: bool = False
+    verify_dump: bool = False
+    verify_backlog: NonNegative = 0
+    """Writes after which some are read back; 0: only at the end."""
+    verify_backlog_batch: NonNegative = 0
+    """How many are then read back; 0: ``verify_backlog``."""
+    trim_percentage: Annotated[int, Field(ge=0, le=100)] = 0
+    """How many of 100 verified writes are trimmed, in the mean."""
+    trim_verify_zero: bool = True
+    """Whether these are read back, and must be zeroes."""
+    trim_backlog: NonNegative = 0
+    """Writes after which some are trimmed."""
+    trim_backlog_batch: NonNegative = 0
+    """How many are then trimmed; 0: ``trim_backlog``."""
+    verify_state_save: bool = False
+    """Save how far the writes came."""
+    verify_state_load: bool = False
+    """Verify no more than the saved state says was written."""
+    verify_write_sequence: bool = True
+    """Whether headers must have the number of the last write."""
+    stamp_log: str = ""
+    """The file of the stamp log, with ``verify=stamp``."""
     nice: Annotated[int, Field(ge=-20, le=19)] = 0
     prio: Annotated[int, Field(ge=0, le=7)] | None = None
     prioclass: Annotated[int, Field(ge=0, le=3)] | None = None
+    cmdprio_percentage: tuple[int, int] = (0, 0)
+    """Shares of the reads and of the writes that have a priority of their own."""
+    cmdprio_class: tuple[int, int] = (1, 1)
+    cmdprio: tuple[int, int] = (0, 0)
+    cmdprio_bssplit: tuple[tuple[PriorityShare, ...], tuple[PriorityShare, ...]] = ((), ())
+    """The same by block size, for reads and for writes."""
+    mem: Literal["malloc", "mmap", "mmapshared", "shm", "mmaphuge", "shmhuge"] = "malloc"
+    hugepage_bytes: Positive = 2 << 20
+    lockmem_bytes: NonNegative = 0
+    numa_cpu_nodes: tuple[NonNegative, ...] = ()
+    numa_mem_policy: NumaPolicy | None = None
     cpus_allowed: tuple[NonNegative, ...] = ()
     cpus_allowed_policy: Literal["shared", "split"] = "shared"
     rate_Bps: PerDirection[NonNegative] = PerDirection[int].same(0)
@@ -255,6 +340,10 @@ class Job(Model):
     """None: 1, unless there is a ``thinktime_iotime_ns``."""
     thinktime_blocks_type: Literal["complete", "issue"] = "complete"
     thinktime_iotime_ns: NonNegative = 0
+    flow: Annotated[int, Field(ge=0, le=1000)] = 0
+    """Its weight among the jobs of its flow_id; 0: none."""
+    flow_id: NonNegative = 0
+    flow_sleep_us: NonNegative = 0
     percentile_list: tuple[Percent, ...] = (
         1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99,
     )  # fmt: skip
@@ -268,21 +357,30 @@ class Job(Model):
     unified_rw_reporting: Literal["none", "mixed", "both"] = "none"
     write_bw_log: str | None = None
     """Prefix of the log's file name; an empty string stands for the job's name. None: no log."""
+    write_iolog: str | None = None
     write_lat_log: str | None = None
     write_iops_log: str | None = None
     write_hist_log: str | None = None
     per_job_logs: bool = True
     log_avg_ns: NonNegative = 0
     log_hist_ns: NonNegative = 0
+    log_hist_coarseness: Annotated[int, Field(ge=0, le=6)] = 0
+    """Each step halves the bins of a histogram log."""
+    log_window_value: Literal["avg", "max", "both"] = "avg"
+    log_offset: bool = False
+    log_prio: bool = False
     direct: bool = False
     invalidate: bool = True
     """Drop the target's cached pages before the stage begins, as fio does by default."""
     pre_read: bool = False
     """Read the region into the page cache instead."""
+    atomic: bool = False
     sync: SyncMode = SyncMode.NONE
     fsync: NonNegative = 0
     """An fsync after this many writes; 0: none."""
     fdatasync: NonNegative = 0
+    sync_file_range: RangeSync | None = None
+    """Syncs of what was written since the last; None: none."""
     end_fsync: bool = False
     fsync_on_close: bool = False
     ioengine: EngineKind = EngineKind.PSYNC
@@ -291,7 +389,60 @@ class Job(Model):
     registerfiles: bool = False
     sqthread_poll: bool = False
     sqthread_poll_cpu: NonNegative | None = None
+    uncached: bool = False
+    nowait: bool = False
     continue_on_error: ContinueOnError = ContinueOnError.NONE
+    ignore_error: tuple[tuple[Positive, ...], tuple[Positive, ...]] = ((), ())
+    """The errors of reads and those of writes that count as errors of the medium; empty: EIO and EILSEQ."""
+    read_iolog: str = ""
+    """The trace that the job replays instead of a pattern; empty: none."""
+    read_iolog_chunked: bool = False
+    replay_no_stall: bool = False
+    replay_redirect: tuple[str, ...] = ()
+    """What the devices of the trace become, in turns; empty: themselves."""
+    replay_scale: Positive = 1
+    """Offsets are divided by this."""
+    replay_align: NonNegative = 0
+    """Offsets are rounded down to a multiple of this power of two; 0: as they are."""
+    replay_time_scale: Positive = 100
+    """How fast time passes, in percent: at 200 the trace takes half of its time."""
+    replay_skip: tuple[Direction, ...] = ()
+    replay_pacing: Pacing = Pacing.TIMED
+    replay_addresses: Addresses = Addresses.KEEP
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether it writes and then reads back what it wrote, or what it would have written."""
+        verifies = self.verify is not None and not self.stamps
+        return verifies and self.do_verify and Direction.WRITE in self.rw.directions
+
+    @property
+    def stamps(self) -> bool:
+        """Whether its writes carry stamps."""
+        return self.verify is Checksum.STAMP
+
+    @property
+    def saves_state(self) -> bool:
+        """Whether it saves how far its writes came: a job that writes blocks to be verified, and asks for it."""
+        writes = Direction.WRITE in self.rw.directions and not self.verify_only
+        return self.verify_state_save and self.verify is not None and writes
+
+    @property
+    def trims_back(self) -> bool:
+        """Whether it trims some of what it writes before it reads that back."""
+        return self.reads_back and self.trim_percentage > 0
+
+    @property
+    def changes_targets(self) -> bool:
+        """Whether it changes what its targets hold."""
+        return self.rw.writes and not self.verify_only
+
+    @property
+    def directions(self) -> frozenset[Direction]:
+        """The directions that it issues."""
+        reads = {Direction.READ} if self.reads_back else set()
+        trims = {Direction.TRIM} if self.trims_back else set()
+        return self.rw.directions | reads | trims
 
 
 class JobFile(Model):

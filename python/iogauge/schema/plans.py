@@ -6,8 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from iogauge.schema.base import SCHEMA_VERSION, Model, NonNegative, Percent, PerDirection, Positive
-from iogauge.schema.jobs import BlockSizeShare, Distribution, EngineKind, Rw, SyncMode
+from iogauge.schema.base import (
+    SCHEMA_VERSION,
+    Direction,
+    Model,
+    NonNegative,
+    Percent,
+    PerDirection,
+    Positive,
+    RangeSync,
+)
+from iogauge.schema.checksums import Checksum
+from iogauge.schema.distributions import Distribution
+from iogauge.schema.jobs import BlockSizeShare, EngineKind, Pacing, Rw, SyncMode
 
 
 class SizesPlan(Model):
@@ -17,6 +28,17 @@ class SizesPlan(Model):
     maximum_bytes: Positive
     split: tuple[BlockSizeShare, ...]
     align_bytes: Positive
+
+
+class StridesPlan(Model):
+    """Zones that a job goes through: fio's zonemode=strided."""
+
+    size_bytes: Positive
+    """What is issued in a zone before the next one."""
+    range_bytes: Positive
+    """What a zone covers of the file."""
+    skip_bytes: NonNegative
+    """What lies between two zones."""
 
 
 class PatternPlan(Model):
@@ -32,12 +54,18 @@ class PatternPlan(Model):
     """Whether every block of the region comes once before any comes twice."""
     fsync_every: NonNegative
     fdatasync_every: NonNegative
+    sync_file_range: RangeSync | None = None
+    """Syncs of what was written since the last; None: none."""
     sync_at_end: bool = False
     """Whether each file is synced at the end of the job, unless nothing was written since the last sync."""
     file_order: Literal["roundrobin", "random", "sequential"] = "roundrobin"
     """Which file comes next."""
     file_run: Positive = 1
     """Requests in a row to one file; without meaning if files are sequential."""
+    open_files: NonNegative = 0
+    """Files that are open at the same time; 0: all."""
+    strides: StridesPlan | None = None
+    """Zones that it goes through; None: the whole region."""
 
 
 class NamespacePlan(Model):
@@ -60,6 +88,8 @@ class FilePlan(Model):
     """A descriptor that ``target.py`` opened and cleared, or -1 under the null engine."""
     writable: bool
     is_block_device: bool
+    file_bytes: NonNegative = 0
+    """Its length, at least to the end of the region; 0 in older records."""
     region_offset_bytes: NonNegative
     region_bytes: Positive
     namespace: NamespacePlan | None = None
@@ -88,6 +118,92 @@ class BufferPlan(Model):
     """Bytes that are repeated instead of random ones, or in the compressible share instead of zeroes."""
 
 
+class VerifyTrims(Model):
+    """Which of the verified writes are trimmed, and when: fio's ``trim_percentage`` and its options."""
+
+    percentage: Annotated[int, Field(gt=0, le=100)]
+    """How many of 100 writes are trimmed, in the mean."""
+    backlog: Positive
+    """Writes after which some are trimmed."""
+    batch: Positive
+    """How many are then trimmed."""
+    reads_zeroes: bool
+    """Whether trimmed blocks are read back, and must be zeroes."""
+
+
+class CompletedWrite(Model):
+    """A write that returned."""
+
+    target: NonNegative
+    """Index into the worker's files."""
+    offset_bytes: NonNegative
+
+
+class VerifyState(Model):
+    """How far a worker's writes came: fio's verify state."""
+
+    writes: NonNegative
+    """Writes that were issued."""
+    depth: NonNegative
+    """How many of them could be in flight."""
+    completed: tuple[CompletedWrite, ...]
+    """The last that returned: at most ``depth`` of each file."""
+
+
+class VerifyPlan(Model):
+    """How written data is verified: fio's ``verify`` and its options."""
+
+    checksum: Checksum
+    interval_bytes: Positive
+    """Distance between two headers."""
+    offset_bytes: NonNegative
+    """How far into its interval a header is moved."""
+    pattern: tuple[Annotated[int, Field(ge=0, le=255)], ...]
+    """What is written instead of random bytes; may be empty."""
+    pattern_offsets: tuple[NonNegative, ...]
+    """Where in the pattern the offset of the request is inserted."""
+    thread: Annotated[int, Field(ge=0, lt=2**16)]
+    """The job's number in headers."""
+    reads_back: bool
+    """Whether it reads back what it wrote."""
+    dry: bool
+    """Whether it writes nothing, and reads back what it would have written."""
+    numbers: bool
+    """Whether a header must have the number of the last write to its block."""
+    backlog: NonNegative
+    """Writes after which some are read back; 0: only at the end of a pass."""
+    backlog_batch: NonNegative
+    """How many are then read back; 0: ``backlog``."""
+    trims: VerifyTrims | None = None
+    """Which writes are trimmed before they are read back; None: none."""
+    saves_state: bool = False
+    """Whether the result says how far the writes came."""
+    state: VerifyState | None = None
+    """How far the writes came that a dry run verifies; None: all were made."""
+    fatal: bool
+    """Whether the first bad header of a request hides the others."""
+    dump: bool
+    """Whether the data of bad blocks is returned."""
+    continues: bool
+    """Whether bad blocks are counted and do not end the worker."""
+
+
+class StampLogPlan(Model):
+    """The log of the writes to one target that carry stamps. Each of its workers writes to that target alone."""
+
+    path: str
+    fd: NonNegative
+    """A descriptor of the empty file, open for writing."""
+    run: Positive
+    """The number of the run in each stamp."""
+    block_bytes: Positive
+    """Every write is of whole blocks of this size, a multiple of 512."""
+    start_bytes: NonNegative
+    """Where in the target the first region begins, a multiple of a block."""
+    end_bytes: Positive
+    """Where the last region ends."""
+
+
 class EnginePlan(Model):
     """How requests reach the target."""
 
@@ -99,10 +215,85 @@ class EnginePlan(Model):
     registerfiles: bool
     sqthread_poll: bool
     sqthread_poll_cpu: NonNegative | None
+    uncached: bool = False
+    """Whether buffered requests drop their pages from the page cache."""
+    nowait: bool = False
+    """Whether requests fail instead of waiting."""
+    atomic: bool = False
+    """Whether no power failure tears a write."""
     submit_batch: Positive | None
     """The most requests of a submission. None only in older records: an eighth of the iodepth."""
     reap_batch: Positive | None
     """The most completions of a reap. None only in older records: all that were available."""
+
+
+class NumaPlan(Model):
+    """How the kernel chooses the node of a thread's memory, and among which nodes."""
+
+    mode: Literal["default", "local", "prefer", "bind", "interleave"]
+    nodes: tuple[NonNegative, ...]
+
+
+class FlowPlan(Model):
+    """One worker's part of a flow: fio's flow."""
+
+    id: NonNegative
+    """Workers of a stage with the same number form one flow."""
+    weight: Positive
+    """How many requests it issues, relative to the weights of the others."""
+    sleep_ns: NonNegative
+    """How long it pauses when it is ahead, after its requests in flight; 0: it does not pause."""
+
+
+class SteadyPlan(Model):
+    """When a row is steady and its workers end: fio's steadystate."""
+
+    figure: Literal["iops", "bw", "lat"]
+    slope: bool
+    percent: bool
+    limit: Annotated[float, Field(ge=0)]
+    """In I/Os or bytes a second, in ns, or in percent of the mean."""
+    duration_ns: Positive
+    """Time that the samples cover."""
+    ramp_ns: NonNegative
+    """Time before the first sample."""
+    interval_ns: Positive
+    """Length of a sample."""
+
+
+class MemoryPlan(Model):
+    """A worker's memory."""
+
+    huge_page_bytes: NonNegative = 0
+    """Size of the huge pages that its buffers are made of; 0: pages as the kernel chooses."""
+    locked_bytes: NonNegative = 0
+    """What it locks beside its buffers, so that the machine has less."""
+    numa: NumaPlan | None = None
+    """Where it lies; None: unchanged."""
+
+
+class ReplayPlan(Model):
+    """The trace that a worker replays. Its rows lie in a file, in the layout of crates/core's ``replay::Row``."""
+
+    fd: NonNegative
+    """A descriptor of that file."""
+    rows: Positive
+    pacing: Pacing
+    trace_depth: NonNegative
+    """The most requests in flight in the trace; 0: unknown."""
+    directions: tuple[Direction, ...]
+    """The directions of its requests."""
+
+
+class PriorityPlan(Model):
+    """The share of some requests that have an I/O priority of their own: fio's cmdprio."""
+
+    direction: Literal["read", "write"]
+    length_bytes: NonNegative = 0
+    """Only requests of this length; 0: of any."""
+    percent: Annotated[int, Field(ge=1, le=100)]
+    priority: Positive
+    """As ioprio_set takes it."""
 
 
 class WorkerPlan(Model):
@@ -120,6 +311,10 @@ class WorkerPlan(Model):
     pattern: PatternPlan
     files: tuple[FilePlan, ...]
     buffers: BufferPlan
+    verify: VerifyPlan | None = None
+    """How written data is verified; None: it is not."""
+    stamp_log: NonNegative | None = None
+    """The log of its writes, which then carry stamps, by its index in the run's; None: they carry none."""
     iodepth: Positive
     iodepth_low: Positive
     complete_min: NonNegative
@@ -134,6 +329,8 @@ class WorkerPlan(Model):
     loops: Positive
     replay_loops: bool
     """Whether every loop repeats the same requests (randrepeat)."""
+    replay: ReplayPlan | None = None
+    """What it replays; None: it draws requests from its pattern."""
     schedule: PerDirection[SchedulePlan]
     poisson: bool
     thinktime_ns: NonNegative
@@ -144,6 +341,8 @@ class WorkerPlan(Model):
     """Whether these are counted when they are issued, and not when they have returned."""
     thinktime_iotime_ns: NonNegative = 0
     """Time from the end of a pause to the next; 0: any time."""
+    flow: FlowPlan | None = None
+    """Its part of a flow of workers; None: none."""
     handed_over: bool = False
     """Whether kernel threads (io-wq) execute some of its requests. They run only on its CPUs, so it is not pinned."""
     cpus: tuple[NonNegative, ...]
@@ -151,18 +350,50 @@ class WorkerPlan(Model):
     spin: bool
     """Whether it spins just before a due time; only if no thread that can run on its CPUs has to wait."""
     exitall: bool
+    exitall_on_error: bool = False
+    """Whether the same holds if it ends with an error."""
+    exit_what: Literal["group", "stonewall", "all"] = "group"
+    """Which workers end with it: those of its group, of its stage, or of its stage and all later ones."""
     group: NonNegative
     """fio's group: jobs from one stonewall or new_group to the next. exitall ends the stage's workers of its group."""
+    steady: SteadyPlan | None = None
+    """When its row is steady and it ends; None: never."""
+    create_only: bool = False
+    """Whether its files are laid out and it issues nothing."""
+    memory: MemoryPlan = MemoryPlan()
     invalidate: bool
+    advice: Literal["none", "random", "sequential"] = "none"
+    """What it says to the kernel about the order of its requests."""
     """Whether to drop the cached pages of its regions before it begins."""
     pre_read: bool = False
     """Whether to read its regions into the page cache before it begins."""
     nice: int = 0
     """What is added to its thread's nice value."""
+    priorities: tuple[PriorityPlan, ...] = ()
+    """Which of its requests have a priority of their own."""
     io_priority: NonNegative | None = None
     """Its thread's I/O priority, as ioprio_set takes it; None: unchanged."""
     continue_on_read_error: bool
     continue_on_write_error: bool
+    ignored_read_errors: tuple[Positive, ...] = ()
+    """The errors of reads that count as those of the medium; empty: EIO and EILSEQ."""
+    ignored_write_errors: tuple[Positive, ...] = ()
+    """The same for writes, trims and syncs."""
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether it reads back what it writes, or what it would have written."""
+        return self.verify is not None and self.verify.reads_back
+
+    @property
+    def directions(self) -> frozenset[Direction]:
+        """The directions that it issues: in a dry run, only reads."""
+        if self.verify is not None and self.verify.dry:
+            return frozenset({Direction.READ})
+        if not self.reads_back:
+            return self.pattern.rw.directions
+        trims = self.verify is not None and self.verify.trims is not None
+        return self.pattern.rw.directions | {Direction.READ} | ({Direction.TRIM} if trims else set())
 
 
 class StagePlan(Model):
@@ -185,3 +416,5 @@ class RunPlan(Model):
     request_log_capacity: Positive
     log_overflow: Literal["wait", "drop"] = "wait"
     """In a run that logs every request: how many a worker holds in memory, and what it does when they are full."""
+    stamp_logs: tuple[StampLogPlan, ...] = ()
+    """The stamp logs, one for each target that has any."""

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from iogauge.schema.base import Direction, Encoded, Model, NonNegative
+from iogauge.schema.plans import VerifyState
 
 
 class Kind(StrEnum):
@@ -84,6 +85,42 @@ class InFlight(Model):
     age_ns: NonNegative
 
 
+class Mismatch(Model):
+    """A block that does not hold what was written."""
+
+    path: str
+    offset_bytes: NonNegative
+    length_bytes: NonNegative
+    """The block: the part of the request that has one header."""
+    request_offset_bytes: NonNegative
+    request_length_bytes: NonNegative
+    field: str
+    """What differs: a field of the header, the checksum, or the pattern."""
+    expected: str
+    actual: str
+    received: Encoded | None = None
+    """What was read, if the job dumps it (verify_dump)."""
+    written: Encoded | None = None
+    """What should have been read; None too if the header, which says so, is damaged."""
+
+
+class VerifyResult(Model):
+    """What the verification of a worker's data found."""
+
+    requests: NonNegative = 0
+    """Reads that were checked."""
+    failed: NonNegative = 0
+    """Those that read something else than was written."""
+    unread: NonNegative = 0
+    """Writes that it had still to read back when it ended."""
+    mismatches: tuple[Mismatch, ...] = ()
+    """The first of them, block by block."""
+    reading_ns: NonNegative = 0
+    """How long it did nothing but read back."""
+    state: VerifyState | None = None
+    """How far its writes came, if the job saves that (verify_state_save)."""
+
+
 class WorkerResult(Model):
     """The CPU time of a worker's thread, and how busy the worker was."""
 
@@ -120,6 +157,8 @@ class WorkerResult(Model):
     log_dropped: NonNegative
     log_wait_ns: NonNegative = 0
     """How long it waited for room in its log, without the ramp."""
+    verify: VerifyResult | None = None
+    """What the verification of its data found; None: it verified none."""
     error: str | None = None
     """Why it ended early; None: it did not."""
     stuck: bool = False
@@ -153,6 +192,25 @@ class WorkerResult(Model):
         )
 
 
+class SteadySample(Model):
+    """One check interval of a steady state."""
+
+    iops: float
+    bw_Bps: float
+    lat_ns: float
+
+
+class SteadyResult(Model):
+    """What became of a row's steadystate."""
+
+    attained: bool
+    criterion: float
+    """The figure that was compared with the limit at last; 0 before the samples cover the duration."""
+    deviation: float
+    slope: float
+    samples: tuple[SteadySample, ...]
+
+
 class RowResult(Model):
     """One reported row: a worker, or a group of them merged."""
 
@@ -164,6 +222,8 @@ class RowResult(Model):
     """From the first worker's measured start to the last one's end, since the start of the stage."""
     tallies: dict[Direction, Tally]
     loop_gap: Encoded
+    steady: SteadyResult | None = None
+    """None without steadystate, and in older records."""
 
 
 class ClockFacts(Model):
@@ -196,6 +256,18 @@ class DriveResult(Model):
     """Reads of blocks that were never written: answered without reading the media."""
 
 
+class StampLogResult(Model):
+    """What a stamp log holds."""
+
+    path: str
+    run: NonNegative
+    """The number of the run in each stamp; not zero."""
+    writes: NonNegative
+    flushes: NonNegative
+    failure: str | None
+    """Why it is incomplete; None: it is complete."""
+
+
 class RunResult(Model):
     """The result of a run, without its intervals, which were handed over while it ran."""
 
@@ -204,6 +276,8 @@ class RunResult(Model):
     in_flight: tuple[InFlight, ...]
     drives: tuple[DriveResult, ...] = ()
     """Drives of a modelled run; empty for a real one."""
+    stamp_logs: tuple[StampLogResult, ...] = ()
+    """The stamp logs, in the order of the plan's."""
     clock: ClockFacts
     stopped_by: str | None = None
     """None: it ran to its end. Otherwise ``interrupt``, ``rate_min``, ``error``."""

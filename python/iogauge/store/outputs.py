@@ -43,7 +43,6 @@ from iogauge.store.names import COMPUTED, FIGURES, MANIFEST
 from iogauge.target import is_model
 from iogauge.target.answering import PATIENCE_S, await_answers, unanswered
 from iogauge.target.users.usage import Usage
-from iogauge.text.option import option
 
 Identity = tuple[str | int, ...]
 """The file or device that a path leads to or, if nothing exists there, the path's directory and name."""
@@ -245,10 +244,20 @@ class Output:
         """
         with self._explained():
             descriptor = self._open()
+            self._version = _version(os.fstat(descriptor))
         with durable.explained_file(descriptor, self._explained) as file:
             yield file
             if self._real is not None:
                 self._finish(file)
+
+    def remove_empty(self) -> None:
+        """Remove the file again if nothing was written to it."""
+        if self._real is None:
+            return
+        with self._explained():
+            status = _status(self._real)
+            if status and not status.st_size and _version(status) == self._version:
+                self._real.unlink()
 
     def _open(self) -> int:
         if self._descriptor is not None:
@@ -406,7 +415,7 @@ def _refuse_content(
 ) -> None:
     """Refuse to replace a file that is in use or not iogauge's, or say that it will be replaced."""
     if existing is Existing.KEEP:
-        raise IogaugeError(f"{path}: exists", hint=f"name another with {option('output')}, or remove it")
+        raise IogaugeError(f"{path}: exists", hint="name another file, or remove it")
     if not status.st_size:
         return
     if uses := Usage().of_file((status.st_dev, status.st_ino), path=str(real), size_bytes=status.st_size):

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import secrets
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
@@ -110,6 +111,46 @@ def open_file(
         os.close(fd)
         raise
     return _hand_out(fd, real_path, path, write=write, ours=ours, host=host)
+
+
+def require_removable(path: str, *, destroy: Collection[str]) -> None:
+    """Raise TargetRefused if a file of this name exists and may not be removed.
+
+    It may be if iogauge made it, or if ``destroy`` names it. Nothing else that could be driven is ever removed.
+    """
+    real_path = os.path.realpath(path)
+    try:
+        fd = os.open(real_path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise refused_by_kernel(path, "opening it", error) from None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode) or names_file(destroy, real_path, path):
+            return
+        if foreign := why_foreign(fd, real_path):
+            raise TargetRefused(
+                f"{path}: the job removes its files (unlink), and {foreign}",
+                hint=f"remove unlink; if the file may be lost, add {option('destroy', real_path)}",
+            )
+    finally:
+        os.close(fd)
+
+
+def remove_files(paths: Collection[str], *, say: Say) -> None:
+    """Remove the regular files among ``paths``, with their marks. Says which could not be removed."""
+    for path in paths:
+        real_path = os.path.realpath(path)
+        try:
+            if not stat.S_ISREG(os.lstat(real_path).st_mode):
+                continue
+            Path(real_path).unlink()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            say(f"{path}: could not be removed: {error.strerror}")
+            continue
+        remove_sidecar(real_path)
 
 
 def names_file(destroy: Collection[str], real_path: str, path: str) -> bool:

@@ -16,11 +16,19 @@ from contextlib import contextmanager
 
 from iogauge.text.numbers import argument
 
-_OPTIONS = {"begin_with": "from", "import_file": "import", "program": "as", "suites": "suite", "use": "for"}
+_OPTIONS = {
+    "begin_with": "from",
+    "faults": "fault",
+    "import_file": "import",
+    "program": "as",
+    "suites": "suite",
+    "use": "for",
+}
 """Options whose argument has another name."""
-_LISTS = ("charts", "destroy", "fail_if", "judge_by", "section", "suites")
+_LISTS = ("charts", "destroy", "fail_if", "faults", "judge_by", "section", "suites")
 """Arguments that take a list; the option is repeated instead."""
 _COMMANDS = {
+    "fit_trace": "trace fit",
     "fit_twin": "model fit",
     "import_results": "import",
     "import_trace": "trace import",
@@ -33,6 +41,7 @@ _COMMANDS = {
     "serve_model": "model serve",
     "open_review": "show",
     "open_trace": "trace show",
+    "record_trace": "trace record",
     "published": "list --published",
     "write_charts": "export",
     "write_report": "report",

@@ -159,6 +159,6 @@ def _facts(file: pq.ParquetFile) -> Facts:
 
 def _no_trace(path: Path) -> IogaugeError:
     return IogaugeError(
-        f"{path}: is no trace of this version of iogauge",
+        f"{path}: is not a trace of this version of iogauge",
         hint=f"make one of what another program recorded: {call('import_trace', 'FILE', output='TRACE')}",
     )

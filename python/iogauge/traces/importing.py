@@ -55,7 +55,7 @@ def import_trace(
 
     Raises IogaugeError if a file cannot be read.
     """
-    formats = [format or _recognised(path) for path in files]
+    formats = [format or recognised_format(path) for path in files]
     first = formats[0]
     for path, other in zip(files, formats, strict=True):
         if other != first:
@@ -63,9 +63,9 @@ def import_trace(
                 f"{path} has the format {other.name}, and {files[0]} {first.name}",
                 hint="import files of one format at a time",
             )
-    sources = [_Source(path, first, skip_bad) for path in files]
+    sources = [SourceFile(path, first, skip_bad=skip_bad) for path in files]
     total_bytes = sum(path.stat().st_size for path in files)
-    numbers = _Numbers()
+    numbers = Numbers()
     requests = merged([in_order(source.rows(numbers), name=str(source.path)) for source in sources])
     pairing = Pairing()
     if first.events:
@@ -92,7 +92,7 @@ def import_trace(
 
 
 @dataclass
-class _Numbers:
+class Numbers:
     """The devices of all files, numbered in the order in which they appear."""
 
     names: list[str] = field(default_factory=list)
@@ -107,10 +107,10 @@ class _Numbers:
         return [self.known[device or name] for device in devices]
 
 
-class _Source:
+class SourceFile:
     """One file that is imported."""
 
-    def __init__(self, path: Path, format: TraceFormat, skip_bad: bool) -> None:  # noqa: A002
+    def __init__(self, path: Path, format: TraceFormat, *, skip_bad: bool) -> None:  # noqa: A002
         self.path = path
         self.read_bytes = 0
         """How much of the file was read; of a compressed one, as it is compressed."""
@@ -121,7 +121,7 @@ class _Source:
         """How many lines or records were left out."""
         return self._parser.skipped
 
-    def rows(self, numbers: _Numbers) -> Iterator[Rows]:
+    def rows(self, numbers: Numbers) -> Iterator[Rows]:
         """Yield the rows of the file, with the numbers that devices have among those of all files."""
         name = self.path.name.partition(".")[0] or self.path.name
         own: list[int] = []
@@ -160,7 +160,8 @@ def _opened(path: Path) -> Iterator[tuple[pa.NativeFile, IO[bytes]]]:
                 yield stream, file
 
 
-def _recognised(path: Path) -> TraceFormat:
+def recognised_format(path: Path, *, hint: str = "") -> TraceFormat:
+    """Return the format of a file. Raises IogaugeError, with this hint, if it is not recognised."""
     with _opened(path) as (content, _):
         head = bytes(content.read(_HEAD_BYTES))
     if head[257:262] == b"ustar":
@@ -169,7 +170,8 @@ def _recognised(path: Path) -> TraceFormat:
     if known is None:
         raise IogaugeError(
             f"{path}: its format is not recognised",
-            hint=f"add {option('format')}: one of {', '.join(names())}, or the TOML file of its columns",
+            hint=hint
+            or f"add {option('format')}: one of {', '.join(names())}, or the TOML file of its columns",
         )
     return known
 

@@ -25,8 +25,8 @@ ROW = np.dtype(
 )
 """A request: when it arrived, where it begins, how much it moves, and how long it took (``UNKNOWN``: not recorded)."""
 UNKNOWN = -1
-BEGIN, END = 1, 2
-"""Kinds of rows that are no requests but their two events."""
+BEGIN, END, DATA_SYNC = 1, 2, 3
+"""Kinds of rows: the two events of a request, which are no requests themselves; a sync of data alone (fdatasync)."""
 DIRECTIONS = tuple(Direction)
 """By the number that stands for each in a row."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from iogauge.schema import JobFile
+from iogauge.workload.stages import stages
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,10 @@ def clones(job_file: JobFile) -> Iterator[Clone]:
     [(0, 0, True), (0, 0, False), (1, 1, True)]
     """
     rows: dict[object, int] = {}
-    stage, group = -1, 0
-    for index, job in enumerate(job_file.jobs):
+    group = 0
+    for index, (job, stage) in enumerate(zip(job_file.jobs, stages(job_file.jobs), strict=True)):
         if index and (job.stonewall or job.new_group):
             group += 1
-        if stage < 0 or job.stonewall:
-            stage += 1
         for number in range(job.numjobs):
             key = (stage, "group", group) if job.group_reporting else (index, number)
             first = key not in rows

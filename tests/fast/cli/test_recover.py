@@ -14,7 +14,7 @@ import pytest
 
 from iogauge import cli
 from iogauge.cli.terminal import status
-from iogauge.execution.spill import Spill
+from iogauge.execution.log.spill import Spill
 from iogauge.report.run import request_logs
 from iogauge.schema import Job, JobFile
 from tests import report_records

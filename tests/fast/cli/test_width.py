@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge import cli
 from iogauge.cli.terminal.commands import every_command, load
+from tests.fast.verifying import stamped
 
 NARROW, WIDE = 80, 200
 SAMPLES = Path(__file__).parents[1] / "imports"
@@ -48,8 +50,11 @@ PRINTED = {
     "audit": (("audit",), ("audit", ".")),
     "drive-info": (("drive-info", "."),),
     "tune": (("tune", "--status"),),
+    "trace fit": (("trace", "fit", "msr.trace", "--output=new.fio"),),
     "trace import": (("trace", "import", f"{SAMPLES}/msr.csv", "--output=new.trace"),),
     "trace show": (("trace", "show", "msr.trace"),),
+    "replay": (("replay", "msr.trace", "model:p4800x", "--addresses=fold", "--seed=1"),),
+    "verify": (("verify", "drive.img", "--after-crash=stamps.log", "-v"),),
     "model list": (("model", "list"),),
     "model show": (("model", "show", "p4800x"), ("model", "show", "anandtech-linux")),
     "model compare": (("model", "compare", "optane-memory-32g"),),
@@ -94,6 +99,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, arguments in SAVED.items():
         assert cli.main([*arguments, *SHORT, f"--output={place / name}"]) == 0
     assert cli.main(["trace", "import", f"{SAMPLES}/msr.csv", f"--output={place / 'msr.trace'}"]) == 0
+    (place / "drive.img").write_bytes(bytes(stamped.BLOCK))
+    records = [stamped.write(1, 0, fua=True), stamped.written(1)]
+    (place / "stamps.log").write_bytes(stamped.log(records))
     return place
 
 
@@ -140,8 +148,9 @@ def test_no_line_is_wider_than_the_terminal(
     lines = printed(capsys, *arguments)
     assert lines
     assert not any(line.startswith("error: ") for line in lines)
-    # Plain lines of progress are for a file; those of a terminal are tested with it. Commands are for copying.
-    prose = [line for line in lines if not line.startswith("[") and "iogauge " not in line]
+    # Plain lines of progress are for a file; those of a terminal are tested with it. Commands and paths are copied.
+    copied = ("iogauge ", str(Path(iogauge.__file__).parent))
+    prose = [line for line in lines if not line.startswith("[") and not any(text in line for text in copied)]
     assert [line for line in prose if len(line) > columns] == []
 
 

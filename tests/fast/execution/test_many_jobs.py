@@ -18,7 +18,7 @@ from iogauge import execution
 from iogauge.execution import core
 from iogauge.execution.figures import row_figures
 from iogauge.execution.interrupts import Interrupts
-from iogauge.execution.planning import Opened, make_plan
+from iogauge.execution.plans.planning import Opened, make_plan
 from iogauge.report.run import jsonplus, table, terse
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.schema import EngineKind, Job, JobFile, RunPlan, RunRecord

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from iogauge.execution import request_log
-from iogauge.execution.spill import LOG_RECORD
+from iogauge.execution.log import request_log
+from iogauge.execution.log.spill import LOG_RECORD
 from iogauge.store.outputs import Claims, Existing, Output
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from iogauge import cli
 from iogauge.cli.terminal import status
-from iogauge.execution.planning import REPEATABLE_SEED, seed_for
 from iogauge.store.review import Review
+from iogauge.workload.regions import REPEATABLE_SEED, seed_for
 from tests.suite_runs import cut_down
 
 JOB = (

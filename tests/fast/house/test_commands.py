@@ -86,6 +86,8 @@ def check(words: list[str]) -> None:
             parsed(values["fail_if"] or ())
         elif words[0] == "run" and not values["diskspd"]:
             jobs = [word for word in values["jobs"] or () if word.startswith("-")]
+            if jobs and any(not word.startswith("-") for word in values["jobs"]):
+                jobs.append("--name=one of a file")
             assert not jobs or workload.from_arguments(jobs).jobs
 
 

@@ -13,7 +13,12 @@ def test_a_walk_names_the_files_of_a_run_in_order(tmp_path: Path) -> None:
     job = tmp_path / "job.fio"
     job.write_text("[reads]\nfilename=model:p4800x\nrw=randread\nruntime=10ms\ntime_based\nsize=1g\n")
     files = walk(["run", str(job), "--fail-if", "p50 > 1s"])
-    way = ("workload/reading/builder.py", "execution/planning.py", "execution/core.py", "report/run/table.py")
+    way = (
+        "workload/reading/builder.py",
+        "execution/plans/planning.py",
+        "execution/core.py",
+        "report/run/table.py",
+    )
     places = [files.index(file) for file in way]
     assert places == sorted(places)
     assert "report/run/fail_if.py" in files

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from iogauge import schema
+from iogauge.traces.replay.compiling import ROW
 
 ROOT = Path(__file__).resolve().parents[3]
-PLAN_RS = (ROOT / "crates" / "core" / "src" / "plan.rs").read_text()
+_CORE = ROOT / "crates" / "core" / "src"
+PLAN_RS = "".join(path.read_text() for path in (_CORE / "plan.rs", *sorted(_CORE.glob("plan/*.rs"))))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text())
 
@@ -145,3 +147,11 @@ def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
         assert re.search(rf"^make {target}$", script, re.MULTILINE)
     assert "make test-vm-guests" in script
     assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_rows_of_a_replay_are_laid_out_as_the_core_reads_them() -> None:
+    body = (_CORE / "replay.rs").read_text().partition("pub struct Row {")[2].partition("}")[0]
+    types = {"u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "|u1"}
+    fields = [(name, types[kind]) for name, kind in re.findall(r"pub (\w+): (\w+),", body)]
+    assert fields == [(name, ROW[name].str) for name in ROW.names or ()]
+    assert ROW.itemsize == 32

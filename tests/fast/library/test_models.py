@@ -48,7 +48,7 @@ def test_a_copy_is_the_commands(folder: Path) -> None:
     assert mine == other.replace("other.toml", "p4800x-375g.toml")
     with pytest.raises(iogauge.IogaugeError, match="exists") as caught:
         iogauge.new_model("p4800x", "other.toml")
-    assert caught.value.hint == "name another with output, or remove it"
+    assert caught.value.hint == "name another file, or remove it"
 
 
 def test_models_are_compared_with_what_was_published(capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,11 +179,11 @@ def test_clones_reported_apart_are_one_section(tmp_path: Path) -> None:
 
 def test_jobs_that_iogauge_does_not_know_are_no_error(tmp_path: Path) -> None:
     result = document("fio-sync.json")
-    result["jobs"][0]["job options"]["verify"] = "md5"
+    result["jobs"][0]["job options"]["experimental_verify"] = "1"
     imported = step(written(tmp_path, result))
     assert imported.jobs is None
-    assert any("verify" in warning for warning in imported.warnings)
-    assert imported.options["verify"] == "md5"
+    assert any("experimental_verify" in warning for warning in imported.warnings)
+    assert imported.options["experimental_verify"] == "1"
 
 
 def test_a_percentile_that_its_key_does_not_tell_is_left_out(tmp_path: Path) -> None:
@@ -434,6 +434,14 @@ def test_reports_of_the_status_are_intervals_of_what_came_between(tmp_path: Path
     last = Histogram.decode(reads[2].histograms[Kind.LAT])
     assert (last.count, last.quantile(0.5), last.quantile(0.75)) == (4, 100, 612)
     assert step.rows[0].figures[Direction.READ].ios == 7
+
+
+def test_what_comes_while_fio_reports_is_in_the_interval_of_that_time(tmp_path: Path) -> None:
+    reports = [status(3, 100, {"100": 3}), status(7, 200, {"100": 7}), status(9, 200, {"100": 9})]
+    (tmp_path / "a.json").write_text("".join(reports))
+    (step,) = read_foreign(tmp_path / "a.json")
+    reads = [(interval.index, interval.tallies[Direction.READ].ios) for interval in step.intervals]
+    assert reads == [(0, 3), (1, 6)]
 
 
 def test_what_is_taken_back_at_the_end_of_a_ramp_is_in_no_interval(tmp_path: Path) -> None:

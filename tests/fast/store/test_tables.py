@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.schema import Direction, Exact, Interval, Kind, RowResult, Tally
+from iogauge.schema import Direction, Exact, Interval, Kind, RowResult, SteadyResult, SteadySample, Tally
 from iogauge.store import tables
 from iogauge.store.checksums import write_checksums
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
@@ -45,6 +45,15 @@ intervals = st.builds(
     tallies=tallies,
     loop_gap=st.none() | st.binary(max_size=30),
 )
+finite = st.floats(allow_nan=False, allow_infinity=False)
+steadies = st.builds(
+    SteadyResult,
+    attained=st.booleans(),
+    criterion=finite,
+    deviation=finite,
+    slope=finite,
+    samples=st.tuples(st.builds(SteadySample, iops=finite, bw_Bps=finite, lat_ns=finite)),
+)
 rows = st.builds(
     RowResult,
     row=st.integers(0, 2**31 - 1),
@@ -54,6 +63,7 @@ rows = st.builds(
     end_ns=counts,
     tallies=tallies,
     loop_gap=st.binary(max_size=30),
+    steady=st.none() | steadies,
 )
 
 
@@ -88,7 +98,7 @@ def test_no_field_of_the_schema_is_left_out() -> None:
         "stage", "row", "index", "start_ns", "end_ns", "ramp", "tallies", "loop_gap",
     }  # fmt: skip
     assert set(RowResult.model_fields) == {
-        "row", "stage", "name", "start_ns", "end_ns", "tallies", "loop_gap",
+        "row", "stage", "name", "start_ns", "end_ns", "tallies", "loop_gap", "steady",
     }  # fmt: skip
 
 

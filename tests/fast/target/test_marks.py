@@ -183,7 +183,9 @@ def test_a_killed_layout_goes_on(after_kill: Path) -> None:
     assert after_kill.read_bytes()[:length] == kept[:length]
 
 
-@pytest.mark.parametrize("content", [b"my thesis", os.urandom(8192), os.urandom(MIB)])
+@pytest.mark.parametrize(
+    "content", [b"my thesis", os.urandom(8192), os.urandom(MIB)], ids=["short", "part", "all"]
+)
 def test_what_was_written_into_a_killed_layout_is_not_ours(after_kill: Path, content: bytes) -> None:
     killed(after_kill, LAYOUT)
     after_kill.write_bytes(content)

@@ -58,9 +58,9 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t"
     assert "cannot read: No such file" in refused(path)
     path.write_bytes(b"")
-    assert "is no trace" in refused(path)
+    assert "is not a trace" in refused(path)
     pq.write_table(pa.table({"a": [1]}), path)
-    assert "is no trace" in refused(path)
+    assert "is not a trace" in refused(path)
     stored = Facts(source="x").model_dump_json().replace('"version":1', '"version":9')
     schema = COLUMNS.with_metadata({b"iogauge_trace": stored.encode()})
     pq.write_table(schema.empty_table(), path)

@@ -79,7 +79,10 @@ ERRORS = {
     ("--iodepth=0",): "argument 1: --iodepth=0: must be at least 1",
     ("--name=a", "--rw"): "argument 2: --rw: needs a value",
     ("--name=", "--rw=read"): "argument 1: --name=: needs a value",
-    ("--name=a", "--verify=md5"): "argument 2: [a] --verify=md5: fio's verify is supported only as verify=0",
+    (
+        "--name=a",
+        "--unit_base=1",
+    ): "argument 2: [a] --unit_base=1: fio's unit_base is supported only as unit_base=",
     ("--name=a", "--debug=parse"): "argument 2: [a] --debug=parse: is an option of fio's command line",
     ("--name=a", "--bs", "x"): "argument 2: [a] --bs x: is not a whole number",
     ("--name=a", "--description=a\nb"): "argument 2: --description=a\\nb: the value is not one line",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.workload.options.byte_pattern import BYTES
+from iogauge.workload.byte_pattern import BYTES
 from iogauge.workload.problem import BadValue
 
 EXAMPLES = {

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from iogauge.execution.planning import Opened, make_plan, needs
+from iogauge.execution.plans.planning import Opened, make_plan
+from iogauge.execution.replaying import open_rows, with_traces
 from iogauge.report.run import fio_logs, jsonplus, request_logs, table
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.schema import Direction, JobFile, Kind, RunPlan
 from iogauge.store.outputs import Claims
 from iogauge.workload import OPTIONS, parse
+from iogauge.workload.regions import needs
 from tests import builders
 from tests.fast.report.run.test_request_logs import Pieces
 
 NULL = "ioengine=null size=1m"
 RING = "ioengine=io_uring filename=/drive"
 MIXED = f"{NULL} rw=randrw"
+VERIFIED = f"{NULL} rw=write verify=crc32c"
 QUEUE = f"{NULL} iodepth=16"
 
 PLAN: dict[str, tuple[str, str]] = {
@@ -27,6 +32,27 @@ PLAN: dict[str, tuple[str, str]] = {
     "numjobs": (NULL, "numjobs=2"),
     "exitall": (NULL, "exitall"),
     "continue_on_error": (NULL, "continue_on_error=io"),
+    "ignore_error": (NULL, "ignore_error=EIO:ENOSPC,EBUSY"),
+    "exitall_on_error": (NULL, "exitall_on_error"),
+    "exit_what": (NULL, "exit_what=all"),
+    "wait_for": (NULL, "wait_for=first"),
+    "create_only": (NULL, "create_only=1"),
+    "zonesize": (NULL, "zonesize=64k"),
+    "zonemode": (NULL, "zonemode=strided zonesize=64k"),
+    "zonerange": (f"{NULL} zonesize=64k", "zonerange=128k"),
+    "zoneskip": (f"{NULL} zonesize=64k", "zoneskip=64k"),
+    "steadystate": (f"{NULL} ss_dur=10", "steadystate=bw:5%"),
+    "steadystate_duration": (NULL, "steadystate_duration=10"),
+    "steadystate_ramp_time": (f"{NULL} ss_dur=10", "steadystate_ramp_time=5"),
+    "steadystate_check_interval": (f"{NULL} ss_dur=10", "steadystate_check_interval=2"),
+    "uncached": (RING, "uncached=1"),
+    "nowait": (RING, "nowait=1"),
+    "atomic": (f"{RING} direct=1", "atomic=1"),
+    "mem": (NULL, "mem=mmaphuge"),
+    "hugepage-size": (f"{NULL} mem=shmhuge", "hugepage-size=1g"),
+    "lockmem": (NULL, "lockmem=1m"),
+    "numa_cpu_nodes": (NULL, "numa_cpu_nodes=0"),
+    "numa_mem_policy": (NULL, "numa_mem_policy=bind:0"),
     "filename": (NULL, "filename=/b"),
     "directory": (NULL, "directory=/mnt"),
     "nrfiles": (NULL, "nrfiles=2"),
@@ -62,6 +88,12 @@ PLAN: dict[str, tuple[str, str]] = {
     "iodepth_batch_complete_min": (QUEUE, "iodepth_batch_complete_min=2"),
     "iodepth_batch_complete_max": (QUEUE, "iodepth_batch_complete_max=2"),
     "iodepth_low": (QUEUE, "iodepth_low=2"),
+    "openfiles": (f"{NULL} nrfiles=3", "openfiles=2"),
+    "fadvise_hint": (RING, "fadvise_hint=0"),
+    "cmdprio_percentage": (RING, "cmdprio_percentage=10"),
+    "cmdprio_class": (f"{RING} cmdprio_percentage=10", "cmdprio_class=2"),
+    "cmdprio": (f"{RING} cmdprio_percentage=10", "cmdprio=2"),
+    "cmdprio_bssplit": (RING, "cmdprio_bssplit=4k/10"),
     "hipri": (RING, "hipri"),
     "fixedbufs": (RING, "fixedbufs"),
     "registerfiles": (RING, "registerfiles"),
@@ -72,6 +104,9 @@ PLAN: dict[str, tuple[str, str]] = {
     "rate_min": (NULL, "rate_min=1m"),
     "rate_process": (f"{NULL} rate_iops=5", "rate_process=poisson"),
     "thinktime": (NULL, "thinktime=5"),
+    "flow": (NULL, "flow=3"),
+    "flow_id": (f"{NULL} flow=3", "flow_id=2"),
+    "flow_sleep": (f"{NULL} flow=3", "flow_sleep=100"),
     "thinktime_spin": (f"{NULL} thinktime=5", "thinktime_spin=2"),
     "thinktime_blocks": (f"{NULL} thinktime=5", "thinktime_blocks=2"),
     "thinktime_blocks_type": (f"{NULL} thinktime=5", "thinktime_blocks_type=issue"),
@@ -82,6 +117,22 @@ PLAN: dict[str, tuple[str, str]] = {
     "scramble_buffers": (NULL, "scramble_buffers=0"),
     "buffer_compress_percentage": (NULL, "buffer_compress_percentage=10"),
     "dedupe_percentage": (NULL, "dedupe_percentage=10"),
+    "verify": (f"{NULL} rw=write", "verify=md5"),
+    "do_verify": (VERIFIED, "do_verify=0"),
+    "verify_only": (VERIFIED, "verify_only"),
+    "verify_interval": (VERIFIED, "verify_interval=1k"),
+    "verify_offset": (VERIFIED, "verify_offset=100"),
+    "verify_pattern": (VERIFIED, "verify_pattern=0xab"),
+    "verify_backlog": (VERIFIED, "verify_backlog=8"),
+    "verify_backlog_batch": (f"{VERIFIED} verify_backlog=8", "verify_backlog_batch=2"),
+    "verify_state_save": (VERIFIED, "verify_state_save=1"),
+    "trim_percentage": (f"{VERIFIED} trim_backlog=8", "trim_percentage=5"),
+    "trim_verify_zero": (f"{VERIFIED} trim_percentage=5 trim_backlog=8", "trim_verify_zero=0"),
+    "trim_backlog": (f"{VERIFIED} trim_percentage=5 trim_backlog=8", "trim_backlog=9"),
+    "trim_backlog_batch": (f"{VERIFIED} trim_percentage=5 trim_backlog=8", "trim_backlog_batch=2"),
+    "verify_write_sequence": (VERIFIED, "verify_write_sequence=0"),
+    "verify_fatal": (VERIFIED, "verify_fatal=1"),
+    "verify_dump": (VERIFIED, "verify_dump=1"),
     "cpus_allowed": (NULL, "cpus_allowed=0"),
     "cpumask": (NULL, "cpumask=1"),
     "cpus_allowed_policy": (f"{NULL} cpus_allowed=0,1", "cpus_allowed_policy=split"),
@@ -95,6 +146,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "sync": (NULL, "sync=dsync"),
     "fsync": (NULL, "fsync=1"),
     "fdatasync": (NULL, "fdatasync=1"),
+    "sync_file_range": (NULL, "sync_file_range=write:8"),
     "end_fsync": (NULL, "end_fsync=1"),
     "fsync_on_close": (NULL, "fsync_on_close=1"),
     "stonewall": (NULL, "stonewall"),
@@ -134,15 +186,47 @@ LOGS: dict[str, tuple[str, str]] = {
     "per_job_logs": (f"{NULL} write_bw_log", "per_job_logs=0"),
     "disable_bw_measurement": (f"{NULL} write_bw_log=x", "disable_bw_measurement=1"),
     "log_avg_msec": (f"{NULL} write_bw_log", "log_avg_msec=100"),
+    "log_hist_coarseness": (f"{NULL} write_hist_log log_hist_msec=100", "log_hist_coarseness=2"),
+    "write_iolog": (NULL, "write_iolog=requests.log"),
+    "log_max_value": (f"{NULL} write_lat_log log_avg_msec=100", "log_max_value=both"),
+    "log_offset": (f"{NULL} write_lat_log", "log_offset=1"),
+    "log_prio": (f"{NULL} write_lat_log", "log_prio=1"),
     "log_hist_msec": (f"{NULL} write_hist_log log_hist_msec=100", "log_hist_msec=200"),
 }
 """Options that change the logs or their lines."""
 
+REPLAY = {
+    "read_iolog": "read_iolog=other.log",
+    "replay_no_stall": "replay_no_stall=1",
+    "replay_redirect": "replay_redirect=model:p4800x-375g",
+    "replay_scale": "replay_scale=2",
+    "replay_align": "replay_align=8k",
+    "replay_time_scale": "replay_time_scale=200",
+    "replay_skip": "replay_skip=write",
+    "replay_pacing": "replay_pacing=closed",
+    "replay_addresses": "replay_addresses=fit",
+}
+"""Options that change what is replayed: the line that is added to a job with a trace."""
+
 NONE = {
     "thread": "Accepted: workers are always threads.",
-    "openfiles": "Accepted if it is at least the number of files, or 0: all files stay open.",
+    "io_submit_mode": "In fio, offload keeps a rate although I/Os wait. iogauge's rates are always kept, so both are "
+    "the same; offload is refused for a synchronous engine with a depth, whose I/Os fio then makes in parallel.",
+    "iomem_align": "Accepted if it divides 4096: all buffers are aligned to that.",
+    "log_entries": "Accepted: no request waits for memory of a log.",
+    "log_compression": "Accepted: requests are logged in few bytes anyway.",
+    "log_compression_cpus": "Accepted: no thread compresses logs.",
+    "read_iolog_chunked": "Accepted: a trace is always read in pieces.",
+    "verify_async": "Has no effect: each worker verifies what it reads before it issues more.",
+    "verify_async_cpus": "Has no effect.",
+    "verifysort": "Accepted: what was written is always read back as fio orders it.",
+    "verifysort_nr": "Accepted, as verifysort.",
 }
 """Options without effect, and their help text."""
+
+AROUND = {"unlink", "unlink_each_loop", "exec_prerun", "exec_postrun", "stamp_log", "verify_state_load"}
+"""Options whose effect is beside a run: ``tests/fast/cli/run/test_around_a_run.py``, of stamps
+``tests/fast/verifying/test_stamped_runs.py``."""
 
 
 def jobs(common: str, line: str = "") -> JobFile:
@@ -218,13 +302,36 @@ def test_an_option_changes_the_logs(name: str, tmp_path: Path) -> None:
     assert logged(jobs(common), tmp_path / "before") != logged(jobs(common, line), tmp_path / "after")
 
 
+def replayed(*lines: str) -> tuple[Any, ...]:
+    """Return what a job with a trace issues, on which drives, and how it is paced."""
+    text = "\n".join(
+        ["[j]", "read_iolog=t.log", "replay_redirect=model:p4800x-750g", "replay_addresses=fold", *lines]
+    )
+    job_file = with_traces(parse(text, source="t", environ={}))
+    (job,) = job_file.jobs
+    drive = Opened(fd=3, size_bytes=1 << 20, writable=True, is_block_device=True)
+    with ExitStack() as stack:
+        (plan,) = open_rows(job_file, dict.fromkeys(job.filenames, drive), stack).values()
+        rows = os.pread(plan.fd, plan.rows * 32, 0)
+    return job.filenames, rows, plan.pacing
+
+
+@pytest.mark.parametrize("name", REPLAY)
+def test_an_option_changes_the_replay(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for log, size in (("t.log", 4096), ("other.log", 512)):
+        Path(log).write_text(f"fio version 3 iolog\n5 a read 4096 {size}\n9 a write 2097152 {size}\n")
+    assert replayed() != replayed(REPLAY[name])
+
+
 def test_every_option_has_an_effect_or_a_help_text_that_denies_one() -> None:
-    seen = [*PLAN, *JSON, *LOGS, *NONE]
+    seen = [*PLAN, *JSON, *LOGS, *REPLAY, *NONE]
     assert len(seen) == len(set(seen))
-    assert set(seen) == {option.name for option in OPTIONS}
+    assert set(seen) | AROUND == {option.name for option in OPTIONS}
     assert {option.name: option.help for option in OPTIONS if option.name in NONE} == NONE
 
 
 def test_every_line_sets_the_option_of_its_key() -> None:
-    for name, (_, line) in (PLAN | JSON | LOGS).items():
+    lines = {name: line for name, (_, line) in (PLAN | JSON | LOGS).items()} | REPLAY
+    for name, line in lines.items():
         assert line.split()[0].partition("=")[0] == name

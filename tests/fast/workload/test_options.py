@@ -120,32 +120,101 @@ def test_every_field_of_a_job_can_be_set() -> None:
         fdatasync=1
         end_fsync=1
         fsync_on_close=1
+        fadvise_hint=random
         hipri
         fixedbufs
         registerfiles
         sqthread_poll
         sqthread_poll_cpu=0
         continue_on_error=all
+        ignore_error=EIO,ENOSPC
+        exitall_on_error
+        exit_what=all
+        exec_prerun=true
+        exec_postrun=true
+        unlink=1
+        mem=mmaphuge
+        hugepage-size=1g
+        lockmem=1m
+        numa_mem_policy=local
+        uncached=1
+        nowait=1
+        steadystate=iops:5%
+        sync_file_range=write:4
+        steadystate_duration=10
+        steadystate_ramp_time=5
+        steadystate_check_interval=2
+        log_hist_coarseness=1
+        log_window_value=max
+        log_offset=1
+        log_prio=1
+        write_iolog=t.log
     """
     job = parse("[j]\n" + lines, source="t", environ={}).jobs[0]
+    rated_lines = "rate_iops=5\nrw=write\nverify=md5\nverify_only\nverify_state_save=1\nverify_state_load=1"
+    rated = parse(f"[j]\n{rated_lines}", source="t", environ={}).jobs[0]
     other_lines = """
-        rate_iops=5
         directory=/mnt
         pre_read=1
-        nrfiles=2
+        nrfiles=3
+        openfiles=2
+        ioengine=io_uring
+        cmdprio_bssplit=4k/10
         filename_format=x.$filenum
         file_service_type=random:2
-        filesize=1m
+        filesize=1m-2m
+        create_only=1
+        flow_id=2
+        flow_sleep=5
+        unlink_each_loop=1
+        numa_cpu_nodes=0
+        read_iolog=t
+        read_iolog_chunked
+        replay_no_stall
+        replay_redirect=/b
+        replay_scale=2
+        replay_align=512
+        replay_time_scale=200
+        replay_skip=trim
+        replay_addresses=fold
     """
     other = parse("[j]\n" + other_lines, source="t", environ={}).jobs[0]
+    zoned_lines = """
+        ioengine=libaio
+        direct=1
+        atomic=1
+        zonesize=64k
+        zonerange=128k
+        zoneskip=64k
+        cmdprio_percentage=10
+        cmdprio_class=2
+        cmdprio=3
+        wait_for=j
+        do_verify=0
+        verify_interval=1k
+        verify_offset=100
+        verify_pattern=%o66
+        verify_backlog=8
+        verify_backlog_batch=2
+        trim_percentage=5
+        trim_verify_zero=0
+        trim_backlog=8
+        trim_backlog_batch=2
+        verify_write_sequence=0
+        verify_fatal=1
+        verify_dump=1
+    """
+    zoned = parse("[j]\n[k]\n" + zoned_lines, source="t", environ={}).jobs[1]
+    stamped = parse("[j]\nsize=1m\nrw=write\nverify=stamp\nstamp_log=a", source="t", environ={}).jobs[0]
+    flowing = parse("[j]\nflow=3", source="t", environ={}).jobs[0]
     default = Job(name="j")
     changed = {
         field
         for field in Job.model_fields
-        for one in (job, other)
+        for one in (job, rated, other, zoned, stamped, flowing)
         if getattr(one, field) != getattr(default, field)
     }
-    assert Job.model_fields.keys() - changed == {"name"}
+    assert Job.model_fields.keys() == changed
 
 
 def test_the_reference_is_current() -> None:

@@ -19,6 +19,7 @@ from iogauge.schema import (
     ZipfDistribution,
 )
 from iogauge.workload.options import kinds, patterns
+from iogauge.workload.options.table import BY_NAME
 from iogauge.workload.problem import BadValue
 
 NUMBERS = kinds.directions(kinds.count(1, unit="bytes"))
@@ -110,6 +111,20 @@ def test_splits_by_direction() -> None:
 def test_malformed_splits_are_refused(text: str) -> None:
     with pytest.raises(BadValue):
         read(patterns.SPLITS, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("write", "write:1"),
+        ("wait_after,write:12", "write,wait_after:12"),
+        ("wait_before,wait_before:3", "wait_before:3"),
+    ],
+)
+def test_syncs_of_ranges(text: str, written: str) -> None:
+    kind = BY_NAME["sync_file_range"].kind
+    assert kind.write(read(kind, text)) == written
+    assert read(kind, written) == read(kind, text)
 
 
 def test_ranges() -> None:

@@ -55,6 +55,43 @@ def test_a_thread_has_fios_priority(options: list[str], tmp_path: Path) -> None:
     assert bool(ours) == (options != ["--nice=0"])
 
 
+ADVICE = [
+    "--size=64k", "--thread", "--invalidate=0",
+    "--name=random", "--rw=randread", "--name=other", "--rw=write", "--fadvise_hint=random",
+    "--name=silent", "--fadvise_hint=0", "--name=part", "--offset=16k", "--name=files", "--rw=randread", "--nrfiles=2",
+]  # fmt: skip
+
+
+def test_the_kernel_is_told_the_order_that_fio_tells_it(tmp_path: Path) -> None:
+    both = calls_of_both("fadvise64", *ADVICE, cwd=tmp_path)
+    # iogauge advises whole files as well, before the jobs begin; fio drops the pages of files that it laid out.
+    advice = r"/([^/>]*)>, (\d+, [1-9]\d*, POSIX_FADV_(?:RANDOM|SEQUENTIAL))"
+    ours, theirs = (sorted(re.findall(advice, "\n".join(calls))) for calls in both)
+    assert ours
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--cmdprio_percentage=100,0", "--cmdprio_class=2", "--cmdprio=3"],
+        ["--cmdprio_percentage=0,100", "--cmdprio_class=3"],
+        ["--cmdprio_bssplit=4k/100/2/6:8k/100,8k/0", "--cmdprio_class=2", "--cmdprio=1", "--bs=4k,8k"],
+    ],
+    ids=" ".join,
+)
+def test_requests_have_fios_priorities(options: list[str], tmp_path: Path) -> None:
+    """Which requests have a priority is drawn, so the shares are all or nothing. Directions are drawn as well."""
+    job = ["--name=j", "--thread", "--ioengine=libaio", "--size=256k", "--rw=rw", *options]
+    submitted = r"opcode=(\w+)(?:, aio_reqprio=([\w(), ]+\)))?, aio_fildes=.*?aio_nbytes=(\d+).*?(?:aio_flags=(\w+))?\}"
+    ours, theirs = (
+        set(re.findall(submitted, trace(program, "io_submit", *job, cwd=tmp_path / folder)))
+        for program, folder in ((IOGAUGE, "ours"), (["fio"], "fios"))
+    )
+    assert len(ours) == 2
+    assert ours == theirs
+
+
 PATTERNS = [
     ["--buffer_pattern=0xdeadbeef"], ['--buffer_pattern="text"-12'], ["--buffer_pattern=0xabc", "--bs=12k"],
     ["--zero_buffers=1", "--buffer_pattern=66"], ["--buffer_pattern=66", "--zero_buffers=1"],

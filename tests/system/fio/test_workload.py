@@ -245,8 +245,75 @@ FILES = {
         [sized]
         nr_files=2
         filesize=64k
-        openfiles=4
+        openfiles=1
         file_service_type=sequential
+    """,
+    "zones_and_steadiness": """
+        [global]
+        rw=randread
+        size=64m
+        [zoned]
+        zonemode=strided
+        zonesize=256k
+        zonerange=1m
+        zoneskip=768k
+        [implied]
+        zonesize=1m
+        zonemode=strided
+        [steady]
+        ss=iops_slope:0.3%
+        ss_dur=10
+        ss_ramp=5
+        runtime=1m
+        time_based
+    """,
+    "memory": """
+        [global]
+        ioengine=libaio
+        [huge]
+        mem=mmaphuge
+        hugepage-size=2m
+        lockmem=1m
+        iomem_align=4k
+        nowait=1
+        [shared]
+        iomem=shm
+        ioengine=pvsync2
+        uncached=1
+        nowait=0
+        [other]
+        mem=mmapshared
+    """,
+    "around": """
+        [global]
+        rw=write
+        size=1m
+        exitall_on_error
+        exit_what=stonewall
+        [first]
+        create_only=1
+        exec_prerun=true
+        [second]
+        wait_for=first
+        unlink=1
+        exec_postrun=false
+        ignore_error=EIO,ENOSPC:28
+        [third]
+        stonewall
+        unlink_each_loop=1
+        write_lat_log
+        log_offset=1
+        log_prio=1
+        log_entries=2048
+        log_compression=64k
+        [fourth]
+        wait_for=third
+        write_hist_log
+        log_hist_msec=100
+        log_hist_coarseness=3
+        log_max_value=1
+        io_submit_mode=offload
+        ioengine=libaio
     """,
     "priorities_and_ends": """
         [global]

@@ -38,6 +38,12 @@ pub enum PatternError {
         /// Blocks of the smallest size in its region, one bit each.
         blocks: u64,
     },
+    /// Memory does not suffice for the history of writes that are to be verified. Remedy: a smaller region, or larger
+    /// blocks.
+    NoHistory {
+        /// Blocks of the regions.
+        blocks: u64,
+    },
     /// No zone of a zoned distribution has a positive share of the accesses.
     NoZone {
         /// Direction without zones.
@@ -71,6 +77,10 @@ impl fmt::Display for PatternError {
             Self::NoMemory { target, blocks } => write!(
                 f,
                 "file {target}: no memory for a random map of {blocks} blocks; set norandommap, or a larger block size"
+            ),
+            Self::NoHistory { blocks } => write!(
+                f,
+                "no memory to remember which of {blocks} blocks are to be verified; use larger blocks or a smaller region"
             ),
             Self::NoZone { direction } => write!(
                 f,

@@ -9,8 +9,8 @@ pub struct Io {
     pub target: u32,
     /// What the request does.
     pub kind: Kind,
-    /// Where, from the start of the file. Zero for syncs.
+    /// Where, from the start of the file. Zero for syncs, whose range the worker knows.
     pub offset_bytes: u64,
-    /// How much. Zero for syncs.
+    /// How much. Zero for syncs, too.
     pub length_bytes: u32,
 }

@@ -17,6 +17,7 @@ mod rng;
 mod schedule;
 mod sizes;
 mod spread;
+mod strides;
 mod syncs;
 mod turns;
 mod zipf;

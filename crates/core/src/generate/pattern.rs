@@ -6,8 +6,7 @@
 //! [`Pattern::rewind`] continues with fresh random numbers, as fio does under time_based; [`Pattern::replay`] repeats
 //! the same requests, as fio's loops do under randrepeat.
 //!
-//! Which file comes next is decided in `turns`. This differs from fio in five ways. A request never leaves its region. A
-//! sync goes to the file just written. In a random pattern, a sequential continuation that has no room continues at
+//! Which file comes next is decided in `turns`. This differs from fio in four ways. A request never leaves its region. In a random pattern, a sequential continuation that has no room continues at
 //! random instead of ending the job. Under a random map each fixed size has an order of its own, and sizes that are never
 //! issued do not count. Shares may have fractions of a percent.
 //!
@@ -21,6 +20,7 @@ use super::layout::{Shapes, in_order, lay_out};
 use super::plain::Plain;
 use super::region::{Place, Region};
 use super::rng::{Chance, Rng, Stream};
+use super::strides::Strides;
 use super::syncs::Syncs;
 use super::turns::Turns;
 use crate::plan::{PatternPlan, Rw};
@@ -61,9 +61,12 @@ enum Mix {
 ///     random_map: true,
 ///     fsync_every: 0,
 ///     fdatasync_every: 0,
+///     sync_file_range: None,
 ///     sync_at_end: false,
 ///     file_order: FileOrder::Roundrobin,
 ///     file_run: 1,
+///     open_files: 0,
+///     strides: None,
 /// };
 /// let mut pattern = Pattern::new(&plan, &[(1 << 20, 16 * 4096)], 1)?;
 /// let mut offsets: Vec<u64> = std::iter::from_fn(|| pattern.next()).map(|io| io.offset_bytes).collect();
@@ -85,6 +88,7 @@ pub struct Pattern {
     pub(super) plain: Option<Plain>,
     regions: Box<[Region]>,
     turns: Turns,
+    strides: Option<Strides>,
     syncs: Syncs,
     pass_bytes: u64,
     issued_bytes: u64,
@@ -123,7 +127,11 @@ impl Pattern {
         seed: u64,
     ) -> Result<Self, PatternError> {
         let mut draws = Draws::new(seed);
-        let (shapes, built) = lay_out(plan, regions, seed, &mut draws.offsets)?;
+        let windows = plan
+            .strides
+            .map(|strides| Strides::windows(strides, regions));
+        let drawn = windows.as_deref().unwrap_or(regions);
+        let (shapes, built) = lay_out(plan, drawn, seed, &mut draws.offsets)?;
         let random = plan.rw.random();
         let mix = match plan.rw {
             Rw::Read | Rw::Randread => Mix::Always(Kind::Read),
@@ -154,14 +162,35 @@ impl Pattern {
             jump: in_order(&plan.percentage_random).map(|percent| Chance::from_percent(*percent)),
             shapes,
             regions: built,
-            turns: Turns::new(plan, seed),
-            syncs: Syncs::new(plan.fsync_every, plan.fdatasync_every),
+            turns: Turns::new(plan, regions.len(), seed),
+            strides: plan.strides.map(|strides| Strides::new(strides, regions)),
+            syncs: Syncs::new(
+                plan.fsync_every,
+                plan.fdatasync_every,
+                plan.sync_file_range.map_or(0, |range| range.every),
+            ),
             pass_bytes: regions
                 .iter()
                 .fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes)),
             issued_bytes: 0,
             draws,
         })
+    }
+
+    /// Places sequential requests with holes in files of the given lengths, for they wrap around at the ends of the
+    /// files. With `by_files`, a pass with holes ends when all files are exhausted, whatever was issued: fio counts the
+    /// bytes of a pass only under asynchronous engines.
+    #[must_use]
+    pub fn with_holes(mut self, file_bytes: impl Iterator<Item = u64>, by_files: bool) -> Self {
+        if !self.random && self.shapes.iter().flatten().any(|shape| shape.gap != 0) {
+            for (region, bytes) in self.regions.iter_mut().zip(file_bytes) {
+                region.in_file(bytes);
+            }
+            if by_files {
+                self.pass_bytes = u64::MAX;
+            }
+        }
+        self
     }
 
     /// Returns the next request, or `None` at the end of the pass. Every pass has at least one request.
@@ -208,18 +237,29 @@ impl Pattern {
         self.next_of(Some(direction), false)
     }
 
+    /// Returns the sync that is due, to the file whose turn is next. Apart from `next_of`, which runs for every request.
+    #[cold]
+    fn take_sync(&mut self) -> Option<Io> {
+        let target = self.turns.take(&self.regions)? as u32;
+        let kind = self.syncs.take_due()?;
+        Some(Io {
+            target,
+            kind,
+            offset_bytes: 0,
+            length_bytes: 0,
+        })
+    }
+
     #[inline]
     fn next_of(&mut self, wanted: Option<Direction>, syncs: bool) -> Option<Io> {
         if self.issued_bytes >= self.pass_bytes {
             return None;
         }
-        if syncs && let Some((kind, target)) = self.syncs.take_due() {
-            return Some(Io {
-                target,
-                kind,
-                offset_bytes: 0,
-                length_bytes: 0,
-            });
+        if syncs
+            && self.syncs.is_due()
+            && let Some(sync) = self.take_sync()
+        {
+            return Some(sync);
         }
         let kind = match (self.mix, wanted) {
             (Mix::Always(kind), _) => Some(kind),
@@ -232,6 +272,24 @@ impl Pattern {
             }),
             (Mix::TrimWrite, _) => None,
         };
+        let io = self.next_place(kind);
+        if io.is_none() && self.issued_bytes == 0 {
+            return self.begin_anew(kind);
+        }
+        io
+    }
+
+    /// Begins a pass again that would have no request: what the last pass left free of a map shared by reads and writes
+    /// may lie past the end of the blocks of this direction.
+    #[cold]
+    fn begin_anew(&mut self, kind: Option<Kind>) -> Option<Io> {
+        self.rewind();
+        self.next_place(kind)
+    }
+
+    /// Returns the next request of this kind, or a trim or write where that is `None`; `None` at the end of the pass.
+    #[inline]
+    fn next_place(&mut self, kind: Option<Kind>) -> Option<Io> {
         while let Some(target) = self.turns.take(&self.regions) {
             let placed = match kind {
                 Some(kind) => self
@@ -251,7 +309,7 @@ impl Pattern {
     /// where they are.
     pub fn rewind(&mut self) {
         self.issued_bytes = 0;
-        self.turns.end_run();
+        self.turns.end_pass();
         for region in &mut self.regions {
             region.rewind(&self.shapes, &mut self.draws.offsets);
         }
@@ -264,6 +322,9 @@ impl Pattern {
         self.turns.replay();
         self.run_left = 0;
         self.draws = Draws::new(self.seed);
+        if let Some(strides) = &mut self.strides {
+            strides.replay(&mut self.regions);
+        }
         for region in &mut self.regions {
             region.replay(&mut self.draws.offsets);
         }
@@ -272,11 +333,14 @@ impl Pattern {
     #[inline]
     fn issue(&mut self, target: usize, kind: Kind, (offset_bytes, length_bytes): Place) -> Io {
         let target = target as u32;
+        if let Some(strides) = &mut self.strides {
+            strides.issued(length_bytes);
+        }
         if !(matches!(self.mix, Mix::TrimWrite) && kind == Kind::Trim) {
             self.issued_bytes += u64::from(length_bytes);
         }
         if kind == Kind::Write {
-            self.syncs.written(target);
+            self.syncs.written();
         }
         Io {
             target,
@@ -301,6 +365,9 @@ impl Pattern {
     fn place(&mut self, target: usize, direction: usize) -> Option<Place> {
         let region = &mut self.regions[target];
         let shape = self.shapes[direction].as_ref()?;
+        if let Some(strides) = &mut self.strides {
+            strides.turn(target, direction, region, &mut self.draws.offsets);
+        }
         if !self.random {
             return region.sequential(direction, shape, &mut self.draws.sizes);
         }

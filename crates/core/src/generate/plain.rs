@@ -37,8 +37,8 @@ impl Plain {
         ][direction]
             >= 100.0;
         let alone = plan.rw.random() && plan.sequence <= 1 && all_random;
-        let synced = plan.fsync_every > 0 || plan.fdatasync_every > 0;
-        if !alone || synced || shape.cover.is_some() {
+        let synced = plan.syncs_after_writes();
+        if !alone || synced || shape.cover.is_some() || plan.strides.is_some() {
             return None;
         }
         let (start, blocks) = region.uniform(direction)?;

@@ -104,6 +104,8 @@ impl Cover {
 pub(super) struct Region {
     start: u64,
     bytes: u64,
+    /// Length of the file, where holes wrap around.
+    file_bytes: u64,
     /// End of the last request of each direction, from the region's start; 0 before the first.
     positions: [u64; 3],
     /// Where random offsets of each direction are drawn, in units of its alignment.
@@ -125,12 +127,18 @@ impl Region {
         Self {
             start,
             bytes,
+            file_bytes: start.saturating_add(bytes),
             positions: [0; 3],
             spreads,
             covers,
             trimmed: None,
             done: false,
         }
+    }
+
+    /// Sets the length of the file that the region is part of.
+    pub(super) fn in_file(&mut self, file_bytes: u64) {
+        self.file_bytes = file_bytes;
     }
 
     /// Returns the start and the number of blocks if a direction's offsets are uniform.
@@ -149,7 +157,7 @@ impl Region {
         shape: &Shape,
         rng: &mut Rng,
     ) -> Option<Place> {
-        let offset = self.sequential_offset(direction, shape.gap)?;
+        let offset = self.sequential_offset(direction, shape)?;
         let length = shape.sizes.draw(self.bytes - offset, rng)?;
         Some(self.occupy(direction, offset, length))
     }
@@ -185,20 +193,39 @@ impl Region {
 
     /// Returns where the next sequential request would begin, whether or not it has room there.
     #[inline]
-    fn sequential_offset(&self, direction: usize, gap: i64) -> Option<u64> {
+    fn sequential_offset(&self, direction: usize, shape: &Shape) -> Option<u64> {
         let position = self.positions[direction];
-        if gap == 0 || position == 0 {
-            return Some(position);
+        match shape.gap {
+            0 => Some(position),
+            gap if position == 0 => Some(self.before_holes(gap, shape)),
+            _ if self.start.saturating_add(position) >= self.file_bytes => None,
+            gap => self.after_hole(position, gap),
         }
-        if position >= self.bytes {
-            return None;
+    }
+
+    /// Returns the offset of the first request with holes. As in fio, one that goes backwards begins at the end of the
+    /// region if that begins in the middle of its file, and counts this end from the start of the file.
+    #[cold]
+    fn before_holes(&self, gap: i64, shape: &Shape) -> u64 {
+        if gap > 0 || self.start == 0 {
+            return 0;
         }
-        // Past an end, holes wrap around: forwards to the beginning, backwards to one gap before the end.
-        match position.checked_add_signed(gap) {
-            Some(offset) if offset < self.bytes => Some(offset),
-            _ if gap > 0 => Some(0),
-            _ => self.bytes.checked_add_signed(gap),
-        }
+        let end = self.bytes.min(self.file_bytes).wrapping_sub(self.start);
+        let has_room = |offset: &u64| self.bytes - offset >= u64::from(shape.sizes.smallest());
+        self.after_hole(end, gap).filter(has_room).unwrap_or(0)
+    }
+
+    /// Returns the offset behind the hole that follows `position`. As in fio, holes wrap around at the ends of the file,
+    /// not of the region, and what they wrap to counts from the start of the file too. So the requests of a region in a
+    /// larger file mostly end at its end.
+    fn after_hole(&self, position: u64, gap: i64) -> Option<u64> {
+        let next = position.wrapping_add_signed(gap);
+        let offset = match next {
+            _ if next < self.file_bytes => next,
+            _ if gap > 0 => self.start,
+            _ => self.bytes.min(self.file_bytes).wrapping_add_signed(gap),
+        };
+        (offset < self.bytes).then_some(offset)
     }
 
     #[inline]
@@ -207,13 +234,18 @@ impl Region {
         (self.start + offset, length)
     }
 
-    /// Makes room for another pass: exhausted streams begin again, all others continue where they are.
+    /// Makes room for another pass: streams that are exhausted or have holes begin again, all others continue where they
+    /// are.
     pub(super) fn rewind(&mut self, shapes: &[Option<Shape>; 3], rng: &mut Rng) {
         let done = std::mem::take(&mut self.done);
         for (direction, shape) in shapes.iter().enumerate() {
             let Some(shape) = shape else { continue };
+            if shape.gap != 0 {
+                self.positions[direction] = 0;
+                continue;
+            }
             let room = self
-                .sequential_offset(direction, shape.gap)
+                .sequential_offset(direction, shape)
                 .map(|offset| self.bytes.saturating_sub(offset));
             if room.is_none_or(|room| room < u64::from(shape.sizes.smallest())) {
                 self.positions[direction] = 0;
@@ -223,6 +255,19 @@ impl Region {
             if done || cover.is_exhausted() {
                 cover.reset(rng);
             }
+        }
+    }
+
+    /// Moves the region to another place in its file. Its length stays.
+    pub(super) fn begin_at(&mut self, start: u64) {
+        self.start = start;
+    }
+
+    /// Begins a direction's stream again if it is at the end.
+    #[inline]
+    pub(super) fn wrap(&mut self, direction: usize) {
+        if self.positions[direction] >= self.bytes {
+            self.positions[direction] = 0;
         }
     }
 

@@ -33,6 +33,12 @@ pub enum Stream {
     Scatter = 7,
     /// Which file is next.
     Files = 8,
+    /// Which requests have a priority of their own.
+    Priorities = 9,
+    /// Which verified writes are trimmed.
+    Trims = 10,
+    /// Which faults a served drive has.
+    Faults = 64,
 }
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

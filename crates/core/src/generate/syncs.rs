@@ -1,8 +1,8 @@
-//! Inserts a sync after every N writes: fio's fsync and fdatasync.
+//! Inserts a sync after every N writes: fio's fsync, fdatasync and sync_file_range.
 //!
-//! Writes of all files are counted together, as in fio. If both are due, one fsync serves for both. A sync goes to the
-//! file that was written last; fio sends it to the next file in turn, and so never syncs a file that is alternately
-//! written and synced.
+//! Writes of all files are counted together, as in fio. If several are due, one is made: fsync before
+//! fdatasync, and that before sync_file_range. As in fio, a
+//! sync goes to the file whose turn is next, not to the one that was written last.
 //!
 //! The syncs at the end of a job (fio's end_fsync) are not here: the worker issues them when its queue is empty.
 
@@ -13,7 +13,8 @@ use crate::request::Kind;
 pub(super) struct Syncs {
     sync: Countdown,
     data_sync: Countdown,
-    due: Option<(Kind, u32)>,
+    range_sync: Countdown,
+    due: Option<Kind>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,29 +44,39 @@ impl Countdown {
 }
 
 impl Syncs {
-    /// Creates counters for a sync and a data sync after every N writes; 0: never.
-    pub(super) const fn new(sync_every: u64, data_sync_every: u64) -> Self {
+    /// Creates counters for a sync, a data sync and a sync of a range after every N writes; 0: never.
+    pub(super) const fn new(sync_every: u64, data_sync_every: u64, range_sync_every: u64) -> Self {
         Self {
             sync: Countdown::new(sync_every),
             data_sync: Countdown::new(data_sync_every),
+            range_sync: Countdown::new(range_sync_every),
             due: None,
         }
     }
 
-    /// Counts a write to `target`.
+    /// Counts a write.
     #[inline]
-    pub(super) fn written(&mut self, target: u32) {
+    pub(super) fn written(&mut self) {
         let (sync, data_sync) = (self.sync.tick(), self.data_sync.tick());
+        let range_sync = self.range_sync.tick();
         if sync {
-            self.due = Some((Kind::Sync, target));
+            self.due = Some(Kind::Sync);
         } else if data_sync {
-            self.due = Some((Kind::DataSync, target));
+            self.due = Some(Kind::DataSync);
+        } else if range_sync {
+            self.due = Some(Kind::RangeSync);
         }
     }
 
-    /// Returns the sync that is due before anything else, once.
+    /// Whether a sync is due before anything else.
     #[inline]
-    pub(super) fn take_due(&mut self) -> Option<(Kind, u32)> {
+    pub(super) const fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Returns the sync that is due, once.
+    #[inline]
+    pub(super) fn take_due(&mut self) -> Option<Kind> {
         self.due.take()
     }
 }

@@ -84,7 +84,7 @@ pub trait SliceSource {
 /// Returns which latencies to record for a worker's requests. A latency that always equals another is left out.
 pub fn kept_latencies(plan: &WorkerPlan, stamps_issue: bool) -> KeptLatencies {
     let scheduled = plan.is_scheduled();
-    let issued = plan.pattern.directions();
+    let issued = plan.directions();
     Direction::ALL.map(|direction| {
         // A sync was intended together with the first write that it makes durable.
         let responds = scheduled || direction == Direction::Sync;
@@ -288,6 +288,11 @@ impl<H: Handover> Recorder<H> {
         self.flush();
         self.advance(done);
         self.batch = instants;
+    }
+
+    /// Counts a request whose data is not what was written, beside its completion.
+    pub fn mismatch(&mut self, request: &Request) {
+        self.error(request.kind, Errno::MISMATCH);
     }
 
     #[cold]

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::plan::{Rw, SchedulePlan, StagePlan, WorkerPlan};
+use crate::plan::{Checksum, ExitWhat, Rw, SchedulePlan, StagePlan, WorkerPlan};
 use crate::stage::{Stage, Stop};
-use crate::testing::{plan, same, stage};
+use crate::testing::{plan, same, stage, verify};
 use crate::time::{MILLISECOND, Nanos, SECOND};
 
 fn workers(exitall: &[bool]) -> StagePlan {
@@ -64,7 +64,7 @@ fn first_too_slow(stage: &mut Stage, rate: [u64; 3], until: Nanos) -> Option<Nan
         .find(|&at| {
             let moved =
                 rate.map(|rate| (u128::from(rate) * u128::from(at) / u128::from(SECOND)) as u64);
-            stage.too_slow(0, START + at, moved)
+            stage.too_slow(0, START + at, moved, Some(0))
         })
 }
 
@@ -100,32 +100,66 @@ fn a_worker_is_too_slow_once_its_rate_has_settled() {
 }
 
 #[test]
+fn the_time_in_which_a_worker_reads_back_does_not_count() {
+    let mut stage = slowest(RATE);
+    let mut judge = |at, moved, reading| stage.too_slow(0, START + at, [moved; 3], reading);
+    assert!(!judge(6 * SECOND, 0, Some(SECOND)));
+    // It writes for half a second, and reads back for five.
+    assert!(!judge(8 * SECOND, RATE / 2, None));
+    assert!(!judge(
+        11 * SECOND + 500 * MILLISECOND,
+        RATE / 2,
+        Some(6 * SECOND)
+    ));
+    assert!(!judge(12 * SECOND, RATE, Some(6 * SECOND)));
+    let mut slow = slowest(RATE);
+    assert!(!slow.too_slow(0, START + 6 * SECOND, [0; 3], Some(0)));
+    assert!(slow.too_slow(0, START + 10 * SECOND, [RATE / 2; 3], Some(3 * SECOND)));
+}
+
+#[test]
+fn a_job_that_reads_back_has_no_minimum_for_these_reads() {
+    let minimum = SchedulePlan {
+        rate_iops: 0,
+        rate_Bps: 0,
+        rate_min_Bps: RATE,
+        first_ns: 0,
+    };
+    let plan = WorkerPlan {
+        schedule: same(minimum),
+        verify: Some(verify(Checksum::Crc32c, 4096)),
+        ..plan(Rw::Write)
+    };
+    assert_eq!(plan.rate_min_bytes(), [0, RATE, 0]);
+}
+
+#[test]
 fn no_worker_is_too_slow_at_its_end() {
     let mut stage = slowest(RATE);
-    assert!(!stage.too_slow(0, START + 12_500 * MILLISECOND, [0; 3]));
+    assert!(!stage.too_slow(0, START + 12_500 * MILLISECOND, [0; 3], Some(0)));
     assert!(
-        !stage.too_slow(0, START + 13_600 * MILLISECOND, [0; 3]),
+        !stage.too_slow(0, START + 13_600 * MILLISECOND, [0; 3], Some(0)),
         "its time is over"
     );
     let mut stopped = slowest(RATE);
-    assert!(!stopped.too_slow(0, START + 6 * SECOND, [0; 3]));
+    assert!(!stopped.too_slow(0, START + 6 * SECOND, [0; 3], Some(0)));
     stopped.interrupt();
-    assert!(!stopped.too_slow(0, START + 7 * SECOND + 1, [0; 3]));
+    assert!(!stopped.too_slow(0, START + 7 * SECOND + 1, [0; 3], Some(0)));
     let mut finished = slowest(RATE);
-    assert!(!finished.too_slow(0, START + 6 * SECOND, [0; 3]));
+    assert!(!finished.too_slow(0, START + 6 * SECOND, [0; 3], Some(0)));
     finished.finished(0, false);
-    assert!(!finished.too_slow(0, START + 7 * SECOND + 1, [0; 3]));
+    assert!(!finished.too_slow(0, START + 7 * SECOND + 1, [0; 3], Some(0)));
 }
 
 #[test]
 fn after_a_long_pause_no_rate_is_judged() {
     let mut stage = slowest(RATE);
-    assert!(!stage.too_slow(0, START + 6 * SECOND, [0; 3]));
+    assert!(!stage.too_slow(0, START + 6 * SECOND, [0; 3], Some(0)));
     assert!(
-        !stage.too_slow(0, START + 8 * SECOND, [0; 3]),
+        !stage.too_slow(0, START + 8 * SECOND, [0; 3], Some(0)),
         "the process stood still"
     );
-    assert!(stage.too_slow(0, START + 9 * SECOND, [0; 3]));
+    assert!(stage.too_slow(0, START + 9 * SECOND, [0; 3], Some(0)));
 }
 
 #[test]
@@ -141,7 +175,7 @@ fn before_the_start_no_worker_is_too_slow() {
         ..plan(Rw::Read)
     }]));
     for second in 0..5 {
-        assert!(!stage.too_slow(0, second * SECOND, [0; 3]));
+        assert!(!stage.too_slow(0, second * SECOND, [0; 3], Some(0)));
     }
 }
 
@@ -231,10 +265,52 @@ proptest! {
     fn a_minimum_is_exact(rate in 1u64..1 << 40, short in 0u64..3, length in SECOND..2 * SECOND, direction in 0usize..2) {
         let mut stage = slowest(rate);
         let from = START + 6 * SECOND;
-        prop_assert!(!stage.too_slow(0, from, [0; 3]));
+        prop_assert!(!stage.too_slow(0, from, [0; 3], Some(0)));
         let needed = (u128::from(rate) * u128::from(length)).div_ceil(u128::from(SECOND)) as u64;
         let mut moved = [u64::MAX; 3];
         moved[direction] = needed - short.min(needed);
-        prop_assert_eq!(stage.too_slow(0, from + length, moved), moved[direction] < needed);
+        prop_assert_eq!(stage.too_slow(0, from + length, moved, Some(0)), moved[direction] < needed);
     }
+}
+
+fn ending(what: ExitWhat) -> Stage {
+    let worker = |group, exitall_on_error| WorkerPlan {
+        group,
+        exitall_on_error,
+        exit_what: what,
+        ..plan(Rw::Read)
+    };
+    let mut stage = Stage::new(&stage(vec![
+        worker(0, true),
+        worker(0, false),
+        worker(1, true),
+    ]));
+    (0..3).for_each(|worker| {
+        stage.ready(worker);
+    });
+    stage.begin(0);
+    stage
+}
+
+#[test]
+fn an_error_ends_those_that_exit_what_names() {
+    for (what, ended, ends_run) in [
+        (ExitWhat::Group, vec![1], false),
+        (ExitWhat::Stonewall, vec![1, 2], false),
+        (ExitWhat::All, vec![1, 2], true),
+    ] {
+        let mut stage = ending(what);
+        assert_eq!(stage.finished(0, true), ended);
+        assert_eq!(stage.ends_run(), ends_run);
+        assert_eq!(stage.stopped(), Some(Stop::Error));
+    }
+}
+
+#[test]
+fn exitall_on_error_does_nothing_without_an_error() {
+    let mut stage = ending(ExitWhat::All);
+    assert!(stage.finished(0, false).is_empty());
+    assert!(!stage.ends_run());
+    // A worker without the option ends alone, even with an error.
+    assert!(stage.finished(1, true).is_empty());
 }

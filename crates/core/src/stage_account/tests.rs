@@ -102,6 +102,7 @@ impl Thread {
             },
             cpus: vec![3],
             log_dropped: 5,
+            verify: None,
             gave_up: false,
             stuck: false,
         }
@@ -253,8 +254,8 @@ fn a_worker_below_its_minimum_fails_alone() {
     let looks = (0..40).map(|look| START + look * 100 * MILLISECOND);
     let slow: Vec<bool> = looks
         .map(|now| {
-            assert!(!account.is_too_slow(1, now, [0; 3]));
-            account.is_too_slow(0, now, [0; 3])
+            assert!(!account.is_too_slow(1, now, [0; 3], Some(0)));
+            account.is_too_slow(0, now, [0; 3], Some(0))
         })
         .collect();
     assert!(slow.contains(&true));

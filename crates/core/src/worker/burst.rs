@@ -1,6 +1,6 @@
 //! Issues many requests at one instant.
 
-use super::Worker;
+use super::{Source, Worker};
 use crate::request::{Request, Want};
 use crate::time::Nanos;
 
@@ -34,7 +34,10 @@ impl Worker {
             return;
         }
         let free = self.slots.depth() - self.slots.in_flight() as usize;
-        let Some(ios) = self.pattern.burst(most.min(free)) else {
+        let Source::Pattern(pattern) = &mut self.source else {
+            return;
+        };
+        let Some(ios) = pattern.burst(most.min(free)) else {
             return;
         };
         for io in ios {

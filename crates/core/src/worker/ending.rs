@@ -1,6 +1,7 @@
-//! Ends a worker: waits for its last requests, then syncs its files if the job asks for that.
+//! Ends a worker: says what is owed at the end of its runtime, waits for its last requests, then syncs its files if the
+//! job asks for that.
 
-use super::Worker;
+use super::{Source, Worker};
 use crate::generate::Io;
 use crate::request::{Kind, Want};
 use crate::time::Nanos;
@@ -11,6 +12,9 @@ impl Worker {
     #[inline]
     pub(super) fn drain(&mut self, now: Nanos) -> Want {
         self.draining = true;
+        if self.watched {
+            self.leave_flow();
+        }
         match self.slots.in_flight() {
             0 => self.sync_at_end(now),
             _ => Want::Wait {
@@ -36,5 +40,45 @@ impl Worker {
             length_bytes: 0,
         };
         Want::Issue(self.slots.take(&io, now, now))
+    }
+
+    /// Whether some requests that were due before the end have not been issued.
+    #[cold]
+    pub(super) fn has_backlog(&self) -> bool {
+        let mut dues = self.schedules.iter().flatten();
+        dues.any(|schedule| self.start.saturating_add(schedule.peek()) < self.end)
+            || self.source.owes_before(self.end)
+    }
+
+    /// Whether to issue requests after the end, because a generator that is never late would have issued them before
+    /// it. Requests that waited for the target are not issued; they count as overdue.
+    #[cold]
+    pub(super) fn catches_up(&self) -> bool {
+        // If all slots are taken, only a completion shows whether its slot should have been free before the end.
+        let free_at = self.slots.usable_at();
+        let resumes = self
+            .think
+            .until
+            .map_or(self.think.resumed, |(_, until)| until);
+        self.has_backlog() && free_at.max(resumes) < self.end
+    }
+
+    /// Counts the requests that were due before the end of its runtime and not issued, up to `limit`.
+    pub fn overdue(&self, limit: u64) -> u64 {
+        if let Source::Trace(replay) = &self.source {
+            return replay.due_before(self.end, limit);
+        }
+        let mut count = 0;
+        for schedule in self.schedules.iter().flatten() {
+            let mut rest = schedule.clone();
+            while count < limit
+                && self.end != Nanos::MAX
+                && self.start.saturating_add(rest.peek()) < self.end
+            {
+                rest.advance(self.last_length);
+                count += 1;
+            }
+        }
+        count
     }
 }

@@ -17,6 +17,7 @@ pub(super) struct Limits {
     ios: u64,
     /// 0: no limit.
     io_bytes: u64,
+    /// 0: no limit.
     all_bytes: u64,
     passes_left: u64,
     /// Whether the region is never used up: a random pattern without a random map.
@@ -25,21 +26,32 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn new(plan: &WorkerPlan) -> Self {
+        // Holes may wrap around and never use a region up.
+        let has_holes = !plan.pattern.rw.random() && plan.pattern.sequence != 0;
+        let all_bytes = match plan.io_bytes {
+            0 if has_holes => plan.files.iter().map(|file| file.region_bytes).sum(),
+            io_bytes => io_bytes,
+        };
         Self {
             ios: plan.number_ios.saturating_mul(plan.loops),
             io_bytes: plan.io_bytes,
-            all_bytes: plan.io_bytes.saturating_mul(plan.loops),
+            all_bytes: all_bytes.saturating_mul(plan.loops),
             passes_left: plan.loops,
             endless: plan.io_bytes > 0 && plan.pattern.rw.random() && !plan.pattern.random_map,
         }
     }
 
+    /// Whether a pass over the region is no unit of the job, as in fio: only the limits end it.
+    pub(super) fn is_endless(&self) -> bool {
+        self.endless
+    }
+
     #[inline]
     pub(super) fn reached(&self, issued: Counted) -> bool {
         (self.ios > 0 && issued.ios >= self.ios)
-            || (self.io_bytes > 0
+            || (self.all_bytes > 0
                 && issued.bytes
-                    >= if self.passes_left == 0 {
+                    >= if self.passes_left == 0 && self.io_bytes > 0 {
                         self.io_bytes
                     } else {
                         self.all_bytes

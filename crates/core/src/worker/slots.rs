@@ -1,7 +1,7 @@
 //! The worker's `iodepth` slots for requests, and the order in which they are used.
 
 use crate::generate::Io;
-use crate::request::{Kind, Request};
+use crate::request::{Check, Kind, Request};
 use crate::time::Nanos;
 
 /// One slot, aligned to a cache line of its own.
@@ -112,8 +112,15 @@ impl Slots {
             length_bytes: io.length_bytes,
             intended,
             ready: due.max(slot.free_at).max(self.drained_at),
+            check: Check::Nothing,
         };
         slot.request = request;
+        request
+    }
+
+    /// Replaces the request that was just taken by what has become of it.
+    pub(super) fn replace(&mut self, request: Request) -> Request {
+        self.slots[request.slot as usize].request = request;
         request
     }
 

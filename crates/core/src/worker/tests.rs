@@ -3,9 +3,13 @@
 mod burst;
 mod depth;
 mod ends;
+mod flowing;
 mod invariants;
 mod limits;
+mod ranges;
+mod replaying;
 mod scheduled;
 mod sim;
 mod stalls;
 mod thinking;
+mod verifying;

@@ -2,24 +2,28 @@
 //! library.
 //!
 //! It reads completions from the ring that the kernel maps into the process, if the ring has the layout known since
-//! 2.6. Otherwise, and to wait, it calls io_getevents. libaio has no trim request, so the thread makes trims itself.
+//! 2.6. Otherwise, and to wait, it calls io_getevents. libaio has no request that trims or that syncs a range, so the
+//! thread makes these itself.
 //!
 //! As always with libaio, buffered I/O blocks inside io_submit. Destroying a context waits in the kernel for its
 //! requests. A context with requests in flight is therefore not destroyed; the end of the process waits for them.
 //! Source: io_submit(2), io_getevents(2); fio 3.33's engines/libaio.c.
 #![allow(unsafe_code)]
 
+mod context;
+
 use std::io;
 
 use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
+use self::context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
 use crate::Engine;
 use crate::clock::Clock;
-use crate::engines::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
 use crate::engines::blocking::OutsideQueue;
 use crate::engines::buffers::Buffers;
 use crate::engines::files::{self, File};
+use crate::engines::priorities::Priorities;
 use crate::engines::probe;
 use crate::error::Error;
 use crate::wait::Waiter;
@@ -44,10 +48,13 @@ pub struct Aio {
     batch: Vec<*mut Iocb>,
     events: Box<[Event]>,
     in_flight: u32,
-    /// Completions of trims, which this thread makes, and of requests that the kernel refused.
+    /// Completions of what this thread makes itself, and of requests that the kernel refused.
     outside: OutsideQueue,
     submit_limit: usize,
     reap_limit: usize,
+    /// The flags of reads and of writes.
+    flags: (i32, i32),
+    priorities: Priorities,
     buffers: Buffers,
     files: Vec<File>,
 }
@@ -78,6 +85,8 @@ impl Aio {
             outside: OutsideQueue::new(depth),
             submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
+            flags: files::request_flags(&plan.engine),
+            priorities: Priorities::new(plan),
         })
     }
 
@@ -89,13 +98,20 @@ impl Aio {
             Kind::Write => PWRITE,
             Kind::Sync => FSYNC,
             Kind::DataSync => FDSYNC,
-            Kind::Trim => unreachable!("trims are done by the thread"),
+            Kind::Trim | Kind::RangeSync => unreachable!("the thread makes them"),
         };
         let fd = self.files[request.target as usize].raw();
         let mut iocb = Iocb::new(u64::from(request.slot), opcode, fd);
         if matches!(request.kind, Kind::Read | Kind::Write) {
             let buffer = self.buffers.address(request);
-            iocb = iocb.moving(buffer, request.length_bytes, request.offset_bytes);
+            let flags = match request.kind {
+                Kind::Read => self.flags.0,
+                _ => self.flags.1,
+            };
+            iocb = iocb
+                .moving(buffer, request.length_bytes, request.offset_bytes)
+                .with_flags(flags)
+                .with_priority(self.priorities.draw(request));
         }
         self.iocbs[request.slot as usize] = iocb;
         self.batch.push(&raw mut self.iocbs[request.slot as usize]);
@@ -164,6 +180,12 @@ impl Aio {
     }
 }
 
+/// Whether libaio has no such request.
+#[inline]
+fn made_by_thread(request: &Request) -> bool {
+    matches!(request.kind, Kind::Trim | Kind::RangeSync)
+}
+
 impl Engine for Aio {
     const BLOCKS: bool = false;
 
@@ -183,7 +205,7 @@ impl Engine for Aio {
         let Some(first) = requests.first() else {
             return Ok(0);
         };
-        if first.kind == Kind::Trim {
+        if made_by_thread(first) {
             let file = &self.files[first.target as usize];
             self.stamp = self.outside.make(self.clock, file, first);
             return Ok(1);
@@ -191,7 +213,7 @@ impl Engine for Aio {
         self.batch.clear();
         for request in requests
             .iter()
-            .take_while(|request| request.kind != Kind::Trim)
+            .take_while(|request| !made_by_thread(request))
         {
             self.prepare(request);
         }
@@ -263,6 +285,11 @@ impl Engine for Aio {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn buffers(&mut self) -> Option<&mut Buffers> {
+        Some(&mut self.buffers)
     }
 }
 

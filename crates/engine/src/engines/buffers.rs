@@ -8,9 +8,12 @@ use std::io;
 use std::ptr::{self, NonNull};
 
 use iogauge_core::plan::{SizesPlan, WorkerPlan};
-use iogauge_core::{Kind, Request};
+use iogauge_core::results::VerifyResult;
+use iogauge_core::{Errno, Kind, Request};
 
 use crate::engines::content::{Before, Content};
+use crate::engines::stamps::{StampLog, Stamper};
+use crate::engines::verify::Verifier;
 use crate::error::Error;
 
 const PAGE: usize = 4096;
@@ -32,7 +35,7 @@ impl Layout {
     pub(crate) fn of(plan: &WorkerPlan) -> Self {
         let rw = plan.pattern.rw;
         let depth = plan.iodepth as usize;
-        let mixed = rw.reads() && rw.writes();
+        let mixed = (rw.reads() || plan.reads_back()) && rw.writes();
         let largest = plan
             .pattern
             .data_sizes()
@@ -42,7 +45,11 @@ impl Layout {
         let stride = (largest.unwrap_or(1) as usize).next_multiple_of(PAGE);
         let places = if mixed { 2 * depth } else { depth };
         let bytes = stride * places;
-        let page = if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE };
+        let page = match plan.memory.huge_page_bytes as usize {
+            0 if bytes >= HUGE_PAGE => HUGE_PAGE,
+            0 => PAGE,
+            huge => huge,
+        };
         Self {
             mapped_bytes: bytes.next_multiple_of(page),
             stride,
@@ -54,7 +61,7 @@ impl Layout {
 
 /// One worker's buffers.
 #[derive(Debug)]
-pub(crate) struct Buffers {
+pub struct Buffers {
     base: NonNull<u8>,
     mapped_bytes: usize,
     /// Distance between two places.
@@ -64,6 +71,10 @@ pub(crate) struct Buffers {
     places: usize,
     places_per_fixed: usize,
     content: Content,
+    /// Makes and checks blocks; absent if the plan verifies none.
+    verifier: Option<Verifier>,
+    /// Stamps writes; absent if the plan stamps none.
+    stamper: Option<Stamper>,
 }
 
 // SAFETY: this value owns the mapping and is the only way to it. Nothing in it is tied to a thread.
@@ -79,13 +90,18 @@ impl Buffers {
             places,
         } = Layout::of(plan);
         let mut buffers = Buffers {
-            base: map(mapped_bytes)?,
+            base: match plan.memory.huge_page_bytes {
+                0 => map(mapped_bytes)?,
+                page_bytes => map_huge(mapped_bytes, page_bytes)?,
+            },
             mapped_bytes,
             stride,
             read_places,
             places,
             places_per_fixed: (LARGEST_FIXED / stride).max(1),
             content: Content::new(&plan.buffers, plan.seed),
+            verifier: Verifier::new(plan, stride),
+            stamper: None,
         };
         let writes = plan.pattern.rw.writes();
         for place in 0..places {
@@ -135,10 +151,49 @@ impl Buffers {
         self.mapped_bytes as u64
     }
 
-    /// Fills the buffer of a write, before its `start` is stamped. Does nothing for other kinds.
+    /// Stamps what is written from now on, and notes it in `log`.
+    pub(crate) fn stamp(&mut self, log: StampLog, plan: &WorkerPlan) {
+        self.stamper = Some(Stamper::new(log, plan));
+    }
+
+    /// Fills the buffer of a write, and logs writes and flushes if the plan stamps writes. Call it before `start` is
+    /// taken.
     #[inline]
     pub(crate) fn prepare(&mut self, request: &Request) {
-        if request.kind != Kind::Write || self.content.before == Before::Nothing {
+        match request.kind {
+            Kind::Write => self.fill(request),
+            Kind::Sync | Kind::DataSync => {
+                if let Some(stamper) = &mut self.stamper {
+                    stamper.flush_begins(request);
+                }
+                return;
+            }
+            Kind::Read | Kind::Trim | Kind::RangeSync => return,
+        }
+        if self.stamper.is_some() {
+            self.write_stamps(request);
+        }
+    }
+
+    fn write_stamps(&mut self, request: &Request) {
+        let mut stamper = self.stamper.take();
+        let (_, buffer) = self.parts(self.place(request), request.length_bytes as usize);
+        if let Some(stamper) = &mut stamper {
+            stamper.write_begins(request, buffer);
+        }
+        self.stamper = stamper;
+    }
+
+    /// Fills the buffer of a write.
+    #[inline]
+    fn fill(&mut self, request: &Request) {
+        if self.verifier.is_some() {
+            self.with_verifier(request, |verifier, buffer, content| {
+                verifier.fill(buffer, request, content);
+            });
+            return;
+        }
+        if self.content.before == Before::Nothing {
             return;
         }
         let (content, buffer) = self.parts(self.place(request), request.length_bytes as usize);
@@ -146,6 +201,42 @@ impl Buffers {
             Before::Scramble => content.scramble(buffer, request.offset_bytes),
             _ => content.fill(buffer),
         }
+    }
+
+    /// Notes that a request has ended, and checks what it read, if the plan verifies it. Returns whether that is what
+    /// was written, and adds to `verified` what is wrong. Call it before the request's slot is used again.
+    #[inline]
+    pub(crate) fn ended(
+        &mut self,
+        request: &Request,
+        result: Result<u32, Errno>,
+        verified: &mut VerifyResult,
+    ) -> bool {
+        if let Some(stamper) = &mut self.stamper {
+            stamper.ended(request, result);
+        }
+        let complete = result == Ok(request.length_bytes);
+        if self.verifier.is_none() || request.kind != Kind::Read || !complete {
+            return true;
+        }
+        self.with_verifier(request, |verifier, buffer, content| {
+            verifier.check(buffer, request, content, verified)
+        })
+        .unwrap_or(true)
+    }
+
+    /// Calls `work` with the verifier and the request's bytes; not at all without a verifier.
+    #[inline]
+    fn with_verifier<T>(
+        &mut self,
+        request: &Request,
+        work: impl FnOnce(&mut Verifier, &mut [u8], &Content) -> T,
+    ) -> Option<T> {
+        let mut verifier = self.verifier.take()?;
+        let (content, buffer) = self.parts(self.place(request), request.length_bytes as usize);
+        let done = work(&mut verifier, buffer, content);
+        self.verifier = Some(verifier);
+        Some(done)
     }
 
     /// Keeps the memory mapped for ever, because the kernel still holds requests. They would otherwise write into the
@@ -233,6 +324,30 @@ fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
     }
 }
 
+/// Maps zeroed memory of reserved huge pages of this size, a power of two.
+fn map_huge(bytes: usize, page_bytes: u64) -> Result<NonNull<u8>, Error> {
+    let size = (page_bytes.trailing_zeros() as libc::c_int) << libc::MAP_HUGE_SHIFT;
+    // SAFETY: a fresh private mapping, placed by the kernel, touches nothing that exists.
+    let start = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | size,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(Error::HugePages {
+            page_bytes,
+            bytes: bytes as u64,
+            cause: io::Error::last_os_error(),
+        });
+    }
+    Ok(NonNull::new(start.cast::<u8>()).expect("the kernel never maps at zero"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,6 +371,8 @@ mod tests {
             places,
             places_per_fixed: (LARGEST_FIXED / stride).max(1),
             content: Content::new(&plan, 1),
+            verifier: None,
+            stamper: None,
         }
     }
 
@@ -268,6 +385,7 @@ mod tests {
             length_bytes: 4096,
             intended: 0,
             ready: 0,
+            check: Default::default(),
         }
     }
 

@@ -74,7 +74,16 @@ impl Content {
         if self.repeat_below == 0 || self.draws.next() >= self.repeat_below {
             self.unique = self.draws.next();
         }
-        let mut random = Random::new(self.unique);
+        self.fill_from(self.unique, buffer);
+    }
+
+    /// Fills `buffer` with the content of a seed.
+    pub(crate) fn fill_from(&self, seed: u64, buffer: &mut [u8]) {
+        if self.fixed {
+            repeat(&self.pattern, buffer);
+            return;
+        }
+        let mut random = Random::new(seed);
         if self.random_bytes >= SECTOR {
             random.fill(buffer);
             return;

@@ -3,21 +3,27 @@
 //! An engine is one small struct behind [`Engine`]. [`open`] creates the one that a plan names.
 
 mod aio;
-mod aio_context;
 mod blocking;
 pub(crate) mod buffers;
 mod commands;
 mod content;
 pub(crate) mod files;
+mod mapped;
 mod null;
 mod open;
+mod posix_aio;
+mod priorities;
 pub mod probe;
 mod ring;
 mod ring_setup;
+mod stamps;
 mod sync;
 mod uring;
+mod verify;
 
+pub use buffers::Buffers;
 pub use open::{UseEngine, open};
+pub use stamps::StampLog;
 
 use iogauge_core::{Completion, Nanos, Request};
 
@@ -52,4 +58,8 @@ pub trait Engine {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error>;
+    /// Returns the memory of its requests; nothing if it moves no data.
+    fn buffers(&mut self) -> Option<&mut Buffers> {
+        None
+    }
 }

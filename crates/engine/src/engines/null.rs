@@ -59,7 +59,7 @@ impl Engine for Null {
         let issued = self.stamps_issue.then(|| self.clock.now());
         self.in_flight.extend(requests.iter().map(|request| {
             let moved = match request.kind {
-                Kind::Sync | Kind::DataSync => 0,
+                Kind::Sync | Kind::DataSync | Kind::RangeSync => 0,
                 _ => request.length_bytes,
             };
             Completion {

@@ -7,7 +7,9 @@ use crate::clock::Clock;
 use crate::engines::aio::Aio;
 use crate::engines::commands::file::FileCommands;
 use crate::engines::commands::nvme::NvmeCommands;
+use crate::engines::mapped::Mapped;
 use crate::engines::null::Null;
+use crate::engines::posix_aio::PosixAio;
 use crate::engines::sync::Sync;
 use crate::engines::uring::Uring;
 use crate::error::Error;
@@ -41,6 +43,8 @@ pub fn open<U: UseEngine>(
     Ok(match plan.engine.kind {
         EngineKind::Null => user.run(Null::new(plan, clock, waiter)),
         EngineKind::Psync | EngineKind::Pvsync2 => user.run(Sync::new(plan, clock, waiter)?),
+        EngineKind::Mmap => user.run(Mapped::new(plan, clock, waiter)?),
+        EngineKind::Posixaio => user.run(PosixAio::new(plan, clock, waiter)?),
         EngineKind::Libaio => user.run(Aio::new(plan, clock, waiter)?),
         EngineKind::IoUring => user.run(Uring::<FileCommands>::new(plan, clock, waiter)?),
         EngineKind::IoUringCmd => user.run(Uring::<NvmeCommands>::new(plan, clock, waiter)?),

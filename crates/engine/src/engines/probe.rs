@@ -9,10 +9,11 @@ use std::io;
 use std::mem;
 use std::path::Path;
 
+use iogauge_core::Direction;
 use iogauge_core::plan::{EngineKind, FilePlan, SizesPlan, WorkerPlan};
 use serde::Serialize;
 
-use crate::engines::files::File;
+use crate::engines::files::{DONTCACHE, File};
 use crate::engines::ring_setup;
 use crate::error::{Error, Needs};
 
@@ -39,14 +40,15 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
         return Ok(notes);
     }
     for file in &plan.files {
-        if plan.pattern.rw.changes_files() && !file.writable {
+        if plan.changes_files() && !file.writable {
             return Err(Error::ReadOnly {
                 path: file.path.clone(),
             });
         }
-        if plan.engine.direct {
+        if plan.engine.direct && plan.engine.kind != EngineKind::Mmap {
             aligned(plan, file)?;
         }
+        takes_flags(plan, file)?;
         if plan.engine.kind == EngineKind::IoUringCmd {
             fits_a_command(plan, file)?;
         }
@@ -94,12 +96,17 @@ pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
 /// # Errors
 /// If a file cannot be opened with the plan's flags.
 pub fn handed_over(plan: &WorkerPlan) -> Result<bool, Error> {
+    if plan.engine.kind == EngineKind::Posixaio {
+        return Ok(true); // Its threads inherit the CPUs of the one that submits.
+    }
     if plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
     }
     let pattern = &plan.pattern;
-    let punches = pattern.rw.trims() && plan.files.iter().any(|file| !file.is_block_device);
-    if !plan.engine.direct || pattern.rw.writes() && pattern.syncs() || punches {
+    let punches = plan.trims() && plan.files.iter().any(|file| !file.is_block_device);
+    let writes = pattern.rw.writes() || plan.replay.is_some();
+    let syncs = writes && plan.directions()[Direction::Sync as usize];
+    if !plan.engine.direct || syncs || punches {
         return Ok(true);
     }
     Ok(blocking_file(plan)?.is_some())
@@ -124,6 +131,72 @@ pub(crate) fn lockable_bytes() -> u64 {
     // SAFETY: `limit` is a writable rlimit.
     unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
     limit.rlim_cur
+}
+
+/// Checks that the kernel and the file know the flags of the plan's requests, by reading and writing nothing with them.
+fn takes_flags(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
+    let refuse = |option, reason: String| {
+        Err(Error::NoFlag {
+            path: file.path.clone(),
+            option,
+            reason,
+        })
+    };
+    let opened = || File::open_to_probe(file);
+    if plan.engine.uncached && !plan.engine.direct && !opened()?.takes_flag(DONTCACHE) {
+        return refuse(
+            "uncached",
+            "RWF_DONTCACHE needs Linux 6.14 and a filesystem that has it".into(),
+        );
+    }
+    if plan.engine.nowait && !opened()?.takes_nonblocking() {
+        return refuse("nowait", "its driver has no non-blocking I/O".into());
+    }
+    if plan.engine.atomic {
+        return match atomic_limits(file) {
+            None => refuse(
+                "atomic",
+                "RWF_ATOMIC needs Linux 6.11 and a drive and filesystem that write atomically"
+                    .into(),
+            ),
+            Some((least, most)) => {
+                let torn = used_sizes(&plan.pattern.sizes.write)
+                    .chain([plan.pattern.sizes.write.largest_bytes()])
+                    .find(|size| !size.is_power_of_two() || !(least..=most).contains(size));
+                match torn.filter(|_| plan.pattern.rw.writes()) {
+                    Some(size) => refuse(
+                        "atomic",
+                        format!(
+                            "a write of {size} bytes is not a power of two from {least} to {most}"
+                        ),
+                    ),
+                    None => Ok(()),
+                }
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Returns the least and the most bytes of one atomic write to the file; `None` if there are none.
+fn atomic_limits(file: &FilePlan) -> Option<(u32, u32)> {
+    /// `STATX_WRITE_ATOMIC`.
+    const WRITE_ATOMIC: u32 = 0x0001_0000;
+    /// Where the two numbers are in a statx: `stx_atomic_write_unit_min` and `_max`.
+    const AT: usize = 0xA8;
+    let mut facts = [0u32; 64];
+    // SAFETY: the path is an empty string that ends in zero, `facts` has the 256 bytes of a statx.
+    let status = unsafe {
+        libc::statx(
+            file.fd,
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            WRITE_ATOMIC,
+            facts.as_mut_ptr().cast(),
+        )
+    };
+    let known = status == 0 && facts[0] & WRITE_ATOMIC != 0;
+    (known && facts[AT / 4 + 1] > 0).then_some((facts[AT / 4], facts[AT / 4 + 1]))
 }
 
 fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
@@ -180,7 +253,7 @@ fn trim_note(plan: &WorkerPlan) -> Option<Note> {
         }
         _ => false,
     };
-    (plan.pattern.rw.trims() && plan.iodepth > 1 && blocks).then(|| Note {
+    (plan.trims() && plan.iodepth > 1 && blocks).then(|| Note {
         code: "engine_fallback",
         message: "trims run one at a time here and delay the requests behind them".into(),
         hint: "use ioengine=io_uring without hipri, on Linux 6.12 or later for block devices; or put trims in a job of their own"

@@ -25,8 +25,8 @@ use crate::wait::Waiter;
 enum Call {
     /// pread and pwrite.
     Plain,
-    /// preadv2 and pwritev2 with these flags.
-    Vectored(libc::c_int),
+    /// preadv2 and pwritev2, with the flags of reads and of writes.
+    Vectored(libc::c_int, libc::c_int),
 }
 
 /// The psync and pvsync2 engines.
@@ -44,11 +44,15 @@ impl Sync {
     /// Opens the files and creates the buffers of `plan`.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Sync, Error> {
         let call = match plan.engine.kind {
-            EngineKind::Pvsync2 => Call::Vectored(if plan.engine.hipri {
-                libc::RWF_HIPRI
-            } else {
-                0
-            }),
+            EngineKind::Pvsync2 => {
+                let polled = if plan.engine.hipri {
+                    libc::RWF_HIPRI
+                } else {
+                    0
+                };
+                let (read, write) = files::request_flags(&plan.engine);
+                Call::Vectored(polled | read, polled | write)
+            }
             _ => Call::Plain,
         };
         Ok(Sync {
@@ -91,7 +95,9 @@ impl Engine for Sync {
         };
         let completion = blocking::complete(self.clock, request.slot, || match request.kind {
             Kind::Read | Kind::Write => move_bytes(self.call, file.raw(), request, address),
-            Kind::Trim | Kind::Sync | Kind::DataSync => file.without_data(request),
+            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => {
+                file.without_data(request)
+            }
         });
         self.completions.push(completion);
         Ok(1)
@@ -111,6 +117,11 @@ impl Engine for Sync {
         }
         Ok(())
     }
+
+    #[inline]
+    fn buffers(&mut self) -> Option<&mut Buffers> {
+        Some(&mut self.buffers)
+    }
 }
 
 /// Reads or writes. Repeats the call if a signal comes before the first byte.
@@ -126,15 +137,15 @@ fn move_bytes(call: Call, fd: RawFd, request: &Request, address: *mut u8) -> Res
             match (call, request.kind) {
                 (Call::Plain, Kind::Read) => libc::pread64(fd, buffer, length, offset),
                 (Call::Plain, _) => libc::pwrite64(fd, buffer, length, offset),
-                (Call::Vectored(flags), kind) => {
+                (Call::Vectored(read, write), kind) => {
                     let vector = libc::iovec {
                         iov_base: buffer,
                         iov_len: length,
                     };
                     if kind == Kind::Read {
-                        libc::preadv2(fd, &vector, 1, offset, flags)
+                        libc::preadv2(fd, &vector, 1, offset, read)
                     } else {
-                        libc::pwritev2(fd, &vector, 1, offset, flags)
+                        libc::pwritev2(fd, &vector, 1, offset, write)
                     }
                 }
             }

@@ -273,6 +273,7 @@ impl<C: Commands> Engine for Uring<C> {
             return Ok(0);
         };
         if self.commands.blocks(request) {
+            self.buffers.prepare(request);
             let file = &self.files[request.target as usize];
             self.stamp = self.outside.make(self.clock, file, request);
             return Ok(1);
@@ -343,6 +344,11 @@ impl<C: Commands> Engine for Uring<C> {
             self.take(self.reap_limit - taken, done);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn buffers(&mut self) -> Option<&mut Buffers> {
+        Some(&mut self.buffers)
     }
 }
 

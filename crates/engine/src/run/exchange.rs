@@ -61,6 +61,11 @@ impl<T> Exchange<T> {
         !self.empty.is_empty()
     }
 
+    /// Returns an empty part, for whoever fills parts without having one.
+    pub(crate) fn take_empty(&self) -> Option<T> {
+        self.empty.pop()
+    }
+
     /// The collector's side: returns the next full part.
     pub fn pop(&self) -> Option<T> {
         self.full.pop()
@@ -112,7 +117,12 @@ pub struct Signals {
     pub in_flight: AtomicU32,
     /// Bytes completed by direction: read, write, trim.
     pub bytes: [AtomicU64; 3],
+    /// How long the worker has done nothing but read back, or [`READING`] while it does so.
+    pub reading_ns: AtomicU64,
 }
+
+/// The worker does nothing but read back.
+pub const READING: u64 = u64::MAX;
 
 impl Signals {
     /// Whether the worker was ordered to stop.

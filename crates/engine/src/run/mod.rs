@@ -8,6 +8,7 @@ mod events;
 pub(crate) mod exchange;
 mod heartbeat;
 mod revocable;
+pub mod rows_file;
 pub mod spill;
 mod stage_runner;
 mod worker_loop;
@@ -25,6 +26,7 @@ use iogauge_core::plan::RunPlan;
 use iogauge_core::results::RunResult;
 
 use crate::clock::Clock;
+use crate::engines::StampLog;
 use crate::error::Error;
 pub use crate::run::events::Event;
 use crate::run::events::{Events, StopFlags};
@@ -120,6 +122,14 @@ fn close(spill: Option<&Spill>, plan: &RunPlan, stop_flags: &StopFlags) {
     }
 }
 
+/// Waits until the stamp logs are written or a second interrupt ends the wait.
+fn close_all(stamp_logs: &[StampLog], plan: &RunPlan, stop_flags: &StopFlags) {
+    let patience = Duration::from_nanos(plan.give_up_ns);
+    for log in stamp_logs {
+        log.close(patience, || !stop_flags.give_up.load(Ordering::Relaxed));
+    }
+}
+
 /// Runs the stages one after the other and reports the result.
 fn collect(
     plan: &Arc<RunPlan>,
@@ -131,6 +141,17 @@ fn collect(
     let started = clock.now();
     let heartbeat = Arc::new(Heartbeat::default());
     let mut result = RunResult::new(clock.facts());
+    let mut stamp_logs = Vec::with_capacity(plan.stamp_logs.len());
+    for log in &plan.stamp_logs {
+        match StampLog::start(log) {
+            Ok(log) => stamp_logs.push(log),
+            Err(error) => {
+                close(spill, plan, stop_flags);
+                close_all(&stamp_logs, plan, stop_flags);
+                return events.push(Event::Failed(error));
+            }
+        }
+    }
     for index in 0..plan.stages.len() {
         let context = stage_runner::Context {
             plan,
@@ -138,13 +159,19 @@ fn collect(
             clock,
             heartbeat: &heartbeat,
             spill,
+            stamp_logs: &stamp_logs,
             stop_flags,
             events,
         };
         match stage_runner::run(&context) {
+            Ok(stage) if stage.ends_run => {
+                result.add(stage);
+                break;
+            }
             Ok(stage) => result.add(stage),
             Err(error) if result.workers.is_empty() => {
                 close(spill, plan, stop_flags);
+                close_all(&stamp_logs, plan, stop_flags);
                 return events.push(Event::Failed(error));
             }
             // Keep what earlier stages measured.
@@ -164,6 +191,15 @@ fn collect(
     result.clock = clock.facts();
     result.elapsed_ns = clock.now() - started;
     close(spill, plan, stop_flags);
+    close_all(&stamp_logs, plan, stop_flags);
+    result.stamp_logs = stamp_logs.iter().map(StampLog::result).collect();
+    for log in &result.stamp_logs {
+        let failure = log.failure.as_ref();
+        result.error = result
+            .error
+            .take()
+            .or_else(|| failure.map(|why| stage_runner::unlogged(&log.path, why)));
+    }
     events.push(Event::Finished(Box::new(result)));
 }
 

@@ -3,9 +3,9 @@
 //! The threads' reports go into a [`StageAccount`], which says which workers to stop. This file has the threads and the
 //! clock.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use iogauge_core::plan::{RunPlan, WorkerPlan};
@@ -15,9 +15,10 @@ use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_core::{Errno, Nanos, Stop};
 
 use crate::clock::Clock;
+use crate::engines::StampLog;
 use crate::error::Error;
 use crate::run::events::{Event, Events, StopFlags};
-use crate::run::exchange::{Signals, Slices};
+use crate::run::exchange::{READING, Signals, Slices};
 use crate::run::heartbeat::{BEAT, Heartbeat};
 use crate::run::revocable::Revocable;
 use crate::run::spill::Spill;
@@ -38,6 +39,8 @@ pub struct Context<'a> {
     pub clock: Clock,
     pub heartbeat: &'a Arc<Heartbeat>,
     pub spill: Option<&'a Spill>,
+    /// In the order of the plan's.
+    pub stamp_logs: &'a [StampLog],
     pub stop_flags: &'a StopFlags,
     pub events: &'a Events,
 }
@@ -45,6 +48,11 @@ pub struct Context<'a> {
 impl Context<'_> {
     fn is_stopped(&self) -> bool {
         self.stop_flags.stop.load(Ordering::Relaxed)
+    }
+
+    /// Returns the stamp log of a worker, if it stamps any.
+    fn stamp_log(&self, plan: &WorkerPlan) -> Option<&StampLog> {
+        plan.stamp_log.map(|index| &self.stamp_logs[index as usize])
     }
 
     fn gives_up(&self) -> bool {
@@ -72,7 +80,7 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     let gate = Arc::new(Gate::default());
     let mut account = StageAccount::new(context.plan, context.index);
     let (sender, reports) = mpsc::channel();
-    let prepared = start_threads(context, &account, &gate, &sender);
+    let prepared = start_threads(context, &mut account, &gate, &sender);
     // From here on only threads hold a sender, so the channel closes with the last thread.
     drop(sender);
     let prepared = prepared.and_then(|mut workers| {
@@ -109,7 +117,7 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
 /// Starts a thread for every worker of the stage.
 fn start_threads<'a>(
     context: &'a Context<'_>,
-    account: &StageAccount<'_>,
+    account: &mut StageAccount<'_>,
     gate: &Arc<Gate>,
     reports: &Sender<(usize, Report)>,
 ) -> Result<Vec<WatchedWorker<'a>>, Error> {
@@ -129,7 +137,9 @@ fn start_threads<'a>(
             signals: signals.clone(),
             heartbeat: context.heartbeat.clone(),
             spill: context.spill.cloned(),
+            stamp_log: context.stamp_log(plan).cloned(),
             log_origin: account.log_origin(worker),
+            share: Mutex::new(account.share(worker)),
             reports: reports.clone(),
         };
         std::thread::Builder::new()
@@ -248,6 +258,8 @@ impl StageRunner<'_> {
             let event = Event::Interval(Box::new(interval));
             self.context.events.push(event);
         }
+        let settled = self.account.settled();
+        self.stop(settled);
     }
 
     /// Checks for workers that are too slow, and for threads that do not return from the kernel.
@@ -265,7 +277,17 @@ impl StageRunner<'_> {
             let signals = &watched.signals;
             let bytes = signals.bytes.each_ref();
             let bytes = bytes.map(|counter| counter.load(Ordering::Relaxed));
-            if self.account.is_too_slow(worker, now, bytes) {
+            let reading = signals.reading_ns.load(Ordering::Relaxed);
+            let reading = (reading != READING).then_some(reading);
+            if self.account.is_too_slow(worker, now, bytes, reading) {
+                signals.stop.store(true, Ordering::Relaxed);
+            }
+            // Before the worker is judged: one that waits for its log's disk has not issued its request.
+            let patience = Duration::from_nanos(give_up_ns);
+            let log = self.context.stamp_log(watched.plan);
+            if let Some(why) = log.and_then(|log| log.failure(patience)) {
+                self.account
+                    .fail(worker, unlogged(&watched.plan.name, &why));
                 signals.stop.store(true, Ordering::Relaxed);
             }
             let completions = signals.completions.load(Ordering::Relaxed);
@@ -308,6 +330,11 @@ impl StageRunner<'_> {
         let Some(state) = cell.revoke() else { return };
         let plan = self.workers[worker].plan;
         let log_dropped = state.end_log(end.at);
+        let verify = plan.verify.is_some().then(|| state.verified.clone());
+        let goes_on = plan.verify.as_ref().is_some_and(|verify| verify.continues);
+        if let Some(error) = state.verified.error(&plan.name).filter(|_| !goes_on) {
+            self.account.fail(worker, error);
+        }
         if let Some(errno) = state.worker.failed() {
             self.account.fail(worker, failure(plan, errno));
         }
@@ -331,12 +358,18 @@ impl StageRunner<'_> {
                 usage: end.usage,
                 cpus: end.cpus,
                 log_dropped,
+                verify,
                 gave_up: end.gave_up,
                 stuck,
             },
         );
         self.stop(others);
     }
+}
+
+/// Says that a worker's writes could no longer be logged.
+pub(super) fn unlogged(name: &str, why: &str) -> String {
+    format!("{name}: writing the stamp log failed: {why}")
 }
 
 /// Describes a failed request.

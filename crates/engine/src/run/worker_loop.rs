@@ -9,7 +9,7 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
 use crate::Engine;
 use crate::error::Error;
-use crate::run::exchange::Signals;
+use crate::run::exchange::{READING, Signals};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::{Guard, Revocable};
 use crate::run::worker_state::WorkerState;
@@ -29,7 +29,6 @@ pub enum End {
 }
 
 /// What the loop needs besides its engine.
-#[derive(Debug)]
 pub struct Loop<'a> {
     /// What the thread works on. It releases the state while it is inside the engine.
     pub state: &'a Revocable<WorkerState>,
@@ -45,13 +44,15 @@ pub struct Loop<'a> {
     pub tick: Nanos,
     /// The ramp's end, from which the loop's own figures count.
     pub ramp_end: Nanos,
+    /// Makes what was written durable and drops it from the page cache.
+    pub settle: &'a dyn Fn() -> Result<(), Error>,
 }
 
 impl Loop<'_> {
     /// Runs until the worker is finished. Calls `ramped` once the ramp is over.
     ///
     /// # Errors
-    /// If the engine itself fails. Failed requests are completions.
+    /// If the engine itself fails, or what was written cannot be made durable. Failed requests are completions.
     pub fn run<E: Engine>(&self, engine: &mut E, mut ramped: impl FnMut()) -> Result<End, Error> {
         let limit = self.submit_batch.min(self.iodepth) as usize;
         let mut batch: Vec<Request> = Vec::with_capacity(limit);
@@ -82,12 +83,24 @@ impl Loop<'_> {
                     until: Some(now + FULL_LOG),
                 })
             };
+            let reading = state.worker.reading_back().unwrap_or(READING);
+            self.signals.reading_ns.store(reading, Ordering::Relaxed);
             let (min, until) = match want {
                 Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
                 Some(Want::Spin { until }) if batch.is_empty() => {
                     let spun = spin(engine, until.min(now + self.tick));
                     state.busy.in_flight(0, spun - now);
                     now = spun;
+                    continue;
+                }
+                Some(Want::Settle) if batch.is_empty() => {
+                    drop(state);
+                    (self.settle)()?;
+                    let Some(guard) = self.state.acquire() else {
+                        return Ok(End::Revoked);
+                    };
+                    state = guard;
+                    now = engine.now();
                     continue;
                 }
                 Some(Want::Wait { completions, until }) => (completions.max(1), until),
@@ -149,7 +162,7 @@ impl Loop<'_> {
             }
             state.busy.in_flight(in_flight, after.saturating_sub(now));
             if !done.is_empty() {
-                self.complete::<E>(&mut state, &mut done);
+                self.complete(engine, &mut state, &mut done);
             }
             now = after;
         }
@@ -157,13 +170,18 @@ impl Loop<'_> {
 
     /// Records the completions and passes them to the worker.
     #[inline]
-    fn complete<E: Engine>(&self, state: &mut Guard<'_, WorkerState>, done: &mut Vec<Completion>) {
+    fn complete<E: Engine>(
+        &self,
+        engine: &mut E,
+        state: &mut Guard<'_, WorkerState>,
+        done: &mut Vec<Completion>,
+    ) {
         let WorkerState {
             worker,
             recorder,
             busy,
             log,
-            ..
+            verified,
         } = &mut **state;
         busy.reaped(done.len() as u32);
         if E::BLOCKS {
@@ -185,6 +203,13 @@ impl Loop<'_> {
                 completion.result = Err(Errno(libc::ENODATA));
             }
             recorder.record(request, completion);
+            // An engine without data finds everything as it was written, as in fio.
+            let mismatch = engine
+                .buffers()
+                .is_some_and(|buffers| !buffers.ended(request, completion.result, verified));
+            if mismatch {
+                recorder.mismatch(request);
+            }
             if let Some(log) = log {
                 log.push(request, completion);
             }
@@ -195,6 +220,9 @@ impl Loop<'_> {
                 *sum += u64::from(moved);
             }
             worker.complete(completion);
+            if mismatch {
+                worker.mismatched(completion.done);
+            }
         }
         Signals::add(&self.signals.completions, done.len() as u64);
         for (counter, moved) in self.signals.bytes.iter().zip(bytes) {

@@ -2,6 +2,7 @@
 
 use iogauge_core::busy::Busy;
 use iogauge_core::recorder::Recorder;
+use iogauge_core::results::VerifyResult;
 use iogauge_core::{Nanos, Worker};
 
 use crate::run::exchange::Slices;
@@ -18,6 +19,8 @@ pub struct WorkerState {
     pub busy: Busy,
     /// Where every request is logged, if it is.
     pub log: Option<WorkerLog>,
+    /// What the verification of data found.
+    pub verified: VerifyResult,
 }
 
 impl WorkerState {
@@ -103,6 +106,7 @@ mod tests {
             recorder,
             busy: Busy::default(),
             log: Some(log),
+            verified: VerifyResult::default(),
         }
     }
 

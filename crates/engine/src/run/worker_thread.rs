@@ -5,25 +5,29 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use iogauge_core::busy::Busy;
+use iogauge_core::flow::Share;
 use iogauge_core::log_record::LogOrigin;
 use iogauge_core::plan::{RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
-use iogauge_core::results::ThreadUsage;
+use iogauge_core::replay::Feed;
+use iogauge_core::results::{ThreadUsage, VerifyResult};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Worker};
 
 use crate::affinity;
 use crate::clock::Clock;
 use crate::engines::files;
-use crate::engines::{Engine, UseEngine, open};
+use crate::engines::{Engine, StampLog, UseEngine, open};
 use crate::error::Error;
 use crate::priority;
 use crate::run::exchange::{Signals, Slices, slices_like};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::Revocable;
+use crate::run::rows_file::Prefetch;
 use crate::run::spill::{Spill, WorkerLog};
 use crate::run::worker_loop::{End, Loop};
 use crate::run::worker_state::WorkerState;
+use crate::thread_memory::{self, Locked};
 use crate::wait::Waiter;
 
 /// The gate where the threads of a stage wait for one another.
@@ -100,8 +104,12 @@ pub struct WorkerThread {
     pub heartbeat: Arc<Heartbeat>,
     /// Where its requests are logged, if they are.
     pub spill: Option<Spill>,
+    /// Where its writes and flushes are noted, if it stamps them.
+    pub stamp_log: Option<StampLog>,
     /// What its log records have in common.
     pub log_origin: LogOrigin,
+    /// Its share of a flow, until its worker takes it.
+    pub share: Mutex<Option<Share>>,
     /// Where it reports.
     pub reports: Sender<(usize, Report)>,
 }
@@ -124,8 +132,11 @@ impl WorkerThread {
         affinity::run_on(&self.plan.cpus)?;
         priority::add_nice(self.plan.nice)?;
         priority::set_io_priority(self.plan.io_priority)?;
+        thread_memory::set_policy(self.plan.memory.numa.as_ref())?;
+        let _locked = Locked::new(self.plan.memory.locked_bytes)?;
         if self.plan.invalidate {
-            files::invalidate(&self.plan);
+            // A failure belongs to what others wrote.
+            let _ = files::invalidate(&self.plan);
         }
         if self.plan.pre_read {
             files::pre_read(&self.plan, || self.signals.stopped())?;
@@ -144,10 +155,14 @@ impl WorkerThread {
 
     /// Allocates and touches what the thread works on.
     fn new_state(&self) -> Result<(WorkerState, Slices), Error> {
-        let worker = Worker::new(&self.plan).map_err(|cause| Error::Pattern {
+        let feed = self.plan.replay.as_ref().map(Prefetch::start).transpose()?;
+        let feed = feed.map(|feed| Box::new(feed) as Box<dyn Feed>);
+        let mut worker = Worker::with_feed(&self.plan, feed).map_err(|cause| Error::Pattern {
             job: self.plan.name.clone(),
             cause: cause.to_string(),
         })?;
+        let share = self.share.lock().expect("no holder panics").take();
+        worker.join(&self.plan, share);
         let stamps_issue = self.plan.stamps_issue();
         let first = Slice::new(recorder::kept_latencies(&self.plan, stamps_issue));
         let slices = slices_like(&first);
@@ -162,6 +177,7 @@ impl WorkerThread {
                 recorder,
                 busy: Busy::default(),
                 log,
+                verified: VerifyResult::default(),
             },
             slices,
         ))
@@ -180,6 +196,9 @@ impl UseEngine for InThread<'_> {
     fn run<E: Engine>(self, mut engine: E) -> Self::Out {
         let thread = self.thread;
         let (state, slices) = thread.new_state()?;
+        if let (Some(log), Some(buffers)) = (&thread.stamp_log, engine.buffers()) {
+            buffers.stamp(log.clone(), &thread.plan);
+        }
         let state = Arc::new(Revocable::new(state));
         let _ = thread
             .reports
@@ -202,6 +221,7 @@ impl UseEngine for InThread<'_> {
         }
         let mut before = affinity::thread_usage();
         let mut cpus = vec![affinity::current_cpu()];
+        let settle = || files::invalidate(&thread.plan);
         let looping = Loop {
             state: &state,
             signals: &thread.signals,
@@ -213,6 +233,7 @@ impl UseEngine for InThread<'_> {
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             ramp_end: start + thread.plan.ramp_ns,
+            settle: &settle,
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());
         let usage = affinity::thread_usage().since(before);

@@ -62,6 +62,7 @@ impl Scratch {
             fd: self.file.as_raw_fd(),
             writable: true,
             is_block_device: false,
+            file_bytes: self.file.metadata().unwrap().len(),
             region_offset_bytes: 0,
             region_bytes: self.file.metadata().unwrap().len(),
             namespace: None,
@@ -102,6 +103,7 @@ pub fn request(slot: u32, kind: Kind, offset_bytes: u64, length_bytes: u32) -> R
         length_bytes,
         intended: 0,
         ready: 0,
+        check: Default::default(),
     }
 }
 

@@ -25,6 +25,7 @@ impl Device {
             fd: file.as_raw_fd(),
             writable: true,
             is_block_device: true,
+            file_bytes: 8 * BLOCK as u64,
             region_offset_bytes: 0,
             region_bytes: 8 * BLOCK as u64,
             namespace: None,

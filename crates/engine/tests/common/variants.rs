@@ -7,9 +7,9 @@ use super::{Scenario, Scratch, plan, play};
 
 /// Returns plans for every engine that does I/O, in every variant that this machine supports.
 pub fn variants(rw: Rw, scratch: &Scratch) -> Vec<WorkerPlan> {
-    use EngineKind::{IoUring, Libaio, Psync, Pvsync2};
+    use EngineKind::{IoUring, Libaio, Mmap, Posixaio, Psync, Pvsync2};
     let mut plans = Vec::new();
-    for kind in [Psync, Pvsync2, Libaio, IoUring] {
+    for kind in [Psync, Pvsync2, Libaio, Mmap, Posixaio, IoUring] {
         for direct in [false, true] {
             let mut plan = plan(kind, rw, vec![scratch.plan()]);
             plan.engine.direct = direct;
@@ -29,7 +29,7 @@ pub fn variants(rw: Rw, scratch: &Scratch) -> Vec<WorkerPlan> {
     plans
 }
 
-/// Whether this machine supports the plan: some filesystems lack direct I/O, and some containers io_uring or locked
+/// Whether this machine supports the plan: an empty file cannot be mapped, some filesystems lack direct I/O, and some containers io_uring or locked
 /// memory.
 pub fn usable(plan: &WorkerPlan) -> bool {
     struct Nothing;
@@ -40,6 +40,7 @@ pub fn usable(plan: &WorkerPlan) -> bool {
         Ok(()) => true,
         Err(
             Error::NoDirect { .. }
+            | Error::Map { .. }
             | Error::UringMissing
             | Error::UringDisabled { .. }
             | Error::LockedMemory { .. }

@@ -169,7 +169,7 @@ impl Disk {
         let at = |place: usize| match &self.waiting[place] {
             (
                 Access {
-                    kind: Kind::Trim | Kind::Sync | Kind::DataSync,
+                    kind: Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync,
                     ..
                 },
                 _,
@@ -188,7 +188,7 @@ impl Disk {
         let command = now + self.spec.command_ns;
         let ends = match access.kind {
             Kind::Trim => command,
-            Kind::Sync | Kind::DataSync => {
+            Kind::Sync | Kind::DataSync | Kind::RangeSync => {
                 self.flushed = true;
                 command
             }

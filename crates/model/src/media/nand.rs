@@ -253,7 +253,7 @@ impl Nand {
             }
             Kind::Write => self.start_write(slot, at),
             Kind::Trim => self.trim(slot, at),
-            Kind::Sync | Kind::DataSync => self.flush(slot, at),
+            Kind::Sync | Kind::DataSync | Kind::RangeSync => self.flush(slot, at),
         }
     }
 

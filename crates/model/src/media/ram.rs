@@ -49,7 +49,7 @@ impl Drive for Ram {
         let done = match access.kind {
             Kind::Read => move_data(Way::Out),
             Kind::Write => move_data(Way::In),
-            Kind::Trim | Kind::Sync | Kind::DataSync => begins,
+            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => begins,
         };
         Some(libm::ceil(done) as Nanos)
     }

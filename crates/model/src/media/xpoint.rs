@@ -305,7 +305,9 @@ impl Drive for Xpoint {
         let done = match access.kind {
             Kind::Read => self.read(now, &access),
             Kind::Write => self.write(now, &access),
-            Kind::Trim | Kind::Sync | Kind::DataSync => now + self.spec.command_ns,
+            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => {
+                now + self.spec.command_ns
+            }
         };
         Some(libm::ceil(done) as Nanos)
     }

@@ -72,6 +72,7 @@ fn plan(stages: Vec<Vec<WorkerPlan>>) -> RunPlan {
         request_log: true,
         request_log_capacity: 1,
         log_overflow: LogOverflow::Wait,
+        stamp_logs: Vec::new(),
     }
 }
 

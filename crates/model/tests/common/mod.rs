@@ -122,6 +122,7 @@ pub fn plan(stages: &[Vec<Load>], seed: u64) -> RunPlan {
         request_log: true,
         request_log_capacity: 1,
         log_overflow: LogOverflow::Wait,
+        stamp_logs: Vec::new(),
     }
 }
 

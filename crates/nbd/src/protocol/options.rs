@@ -1,7 +1,7 @@
 //! The options that a client may send before it makes requests, and their replies.
 
 use super::wire::{self, Fields};
-use super::{MOST_OPTION, MOST_PAYLOAD, Phase, SECTOR, Session, Step};
+use super::{MOST_OPTION, Phase, SECTOR, Session, Step};
 
 /// The preferred size of requests, bytes.
 const PREFERRED: u32 = 4096;
@@ -77,7 +77,7 @@ impl Session {
         self.describe(&mut export);
         wire::option_reply(output, option, wire::REP_INFO, &[&export]);
         let mut sizes = wire::INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-        for size in [SECTOR, PREFERRED, MOST_PAYLOAD] {
+        for size in [SECTOR, PREFERRED, self.export.most_payload] {
             sizes.extend(size.to_be_bytes());
         }
         wire::option_reply(output, option, wire::REP_INFO, &[&sizes]);

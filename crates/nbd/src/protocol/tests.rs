@@ -14,6 +14,7 @@ fn export(size_bytes: u64, read_only: bool) -> Arc<Export> {
         name: "drive".into(),
         size_bytes,
         read_only,
+        most_payload: MOST_PAYLOAD,
     })
 }
 

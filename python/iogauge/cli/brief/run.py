@@ -7,7 +7,8 @@ command computes no intervals.
 from __future__ import annotations
 
 from iogauge.cli.brief.screen import EVERYTHING, rows_that_fit, wrapped
-from iogauge.cli.brief.warnings import warning_lines
+from iogauge.cli.brief.warnings import command_of, warning_lines
+from iogauge.report import verified
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, supported
 from iogauge.report.run.table import title
@@ -35,7 +36,9 @@ Part = tuple[Row, Stream]
 
 def run_text(record: RunRecord, stats: IntervalStats, *, columns: int) -> str:
     """Return a run as lines of at most ``columns``; with those of its warnings they are at most ``LINES``."""
-    most = LINES - len(warning_lines(record.warnings, command="run", columns=columns, marked=True))
+    most = LINES - len(
+        warning_lines(record.warnings, command=command_of(record), columns=columns, marked=True)
+    )
     return "".join(f"{line}\n" for line in _lines(record, stats, columns=columns, most=most))
 
 
@@ -56,7 +59,7 @@ def _headline(parts: list[Part]) -> str:
     """Return what the busiest job and direction reached, in a sentence."""
     if not parts:
         return "nothing completed"
-    row, stream = max(parts, key=lambda part: part[0].tally(part[1]).ios)
+    row, stream = max(parts, key=_weight)
     tally = row.tally(stream)
     noun = _NOUNS.get(stream, "I/Os") if isinstance(stream, Direction) else "I/Os"
     bytes_ = f" ({_megabytes(row, stream)} MB/s)" if tally.bytes else ""
@@ -67,6 +70,13 @@ def _headline(parts: list[Part]) -> str:
         latency += f", 99 % within {cells['p99']}"
     rate = numbers.within(row.iops(stream), None, None)
     return f"{row.name}: {rate} {noun} a second{bytes_}{latency}{others}"
+
+
+def _weight(part: Part) -> tuple[bool, int]:
+    """Return what makes a part the busiest: what a job reads back counts less than what it is for."""
+    row, stream = part
+    own = not isinstance(stream, Direction) or any(stream in job.rw.directions for job in row.jobs)
+    return own, row.tally(stream).ios
 
 
 def _table(parts: list[Part], stats: IntervalStats, *, columns: int) -> list[str]:
@@ -146,6 +156,7 @@ def _notes(record: RunRecord, parts: list[Part], table: list[str], columns: int)
     if any(_kind(*part) is Kind.RESPONSE for part in parts):
         notes.append("latencies count from when a request was due (a sync's: from the first write before it)")
     notes += numbers.meanings(table)
+    notes += verified.checked(record)
     if record.result.stopped_by:
         reason = f": {record.result.error}" if record.result.error else ""
         notes.append(f"stopped by {record.result.stopped_by}{reason}")

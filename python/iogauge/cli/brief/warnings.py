@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple
 
 from iogauge.cli.brief.screen import in_a_line
 from iogauge.machine import warnings as texts
-from iogauge.schema import Code, Notice
+from iogauge.schema import Code, Notice, RunRecord
 from iogauge.text import numbers
 from iogauge.text.grid import shortened
 
-Command = Literal["run", "review", "quick", "show"]
+Command = Literal["run", "replay", "review", "quick", "show"]
 MOST = 3
 """The most warnings that have a line each."""
 
@@ -27,18 +27,19 @@ class Words(NamedTuple):
     text: str = ""
     """Empty: the warning's own text, which has figures that nothing else on the screen has."""
     run: str = ""
+    replay: str = ""
     review: str = ""
     quick: str = ""
 
 
 _REMEDIES: dict[Code, Words] = {
-    Code.PAGE_CACHE: Words(run="--direct=1"),
+    Code.PAGE_CACHE: Words(run="--direct=1", replay="--direct"),
     Code.GENERATOR_LIMITED: Words(run="--numjobs"),
     Code.UNSTEADY: Words(run="--runtime", review="--pace full", quick="--runtime"),
-    Code.RATE_MISSED: Words(run="--iodepth, --rate_iops"),
+    Code.RATE_MISSED: Words(run="--iodepth, --rate_iops", replay="--iodepth, --time-scale"),
     Code.COMPRESSIBLE: Words(run="--refill_buffers=1"),
     Code.STALLED: Words(run="--cpus_allowed"),
-    Code.ENGINE_FALLBACK: Words(run="--ioengine"),
+    Code.ENGINE_FALLBACK: Words(run="--ioengine", replay="--ioengine"),
 }
 CHANGES: dict[Code, Words] = {
     code: _REMEDIES.get(code, Words())._replace(text=text) for code, text in texts.CHANGES.items()
@@ -59,6 +60,11 @@ CONTEXT: dict[Code, Words] = {
 """Warnings that say where and how it was measured."""
 INTERNAL = frozenset({Code.INTERVALS_MERGED})
 """Warnings that change no figure."""
+
+
+def command_of(record: RunRecord) -> Command:
+    """Return the command whose options remedy the warnings of a run."""
+    return "replay" if any(job.read_iolog for job in record.jobs.jobs) else "run"
 
 
 def warning_lines(notices: Sequence[Notice], *, command: Command, columns: int, marked: bool) -> list[str]:
@@ -102,5 +108,5 @@ def context_lines(notices: Sequence[Notice], *, command: Command, columns: int, 
 
 
 def _remedy(words: Words, command: Command) -> str:
-    options = {"run": words.run, "review": words.review, "quick": words.quick, "show": ""}[command]
+    options = "" if command == "show" else getattr(words, command)
     return f" ({options})" if options else ""

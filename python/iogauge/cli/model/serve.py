@@ -8,9 +8,17 @@ Programs need tens of microseconds to sleep and wake, which is longer than a req
 the model down: divide the times that a program measures by it. iogauge first measures how much longer programs wait.
 If that is over 20 %, it refuses to serve, and names the dilation that would do.
 
+--fault KIND:KEY=VALUE,... makes the drive break its promises, by --seed: lost-flush, torn-write, reordering,
+misdirected-write, misdirected-read, bit-rot, stale-read, short-write, dropped-write, duplicated, late. It happens to
+every Nth request (every=N), to those with given numbers (at=N/N), or by chance (p=0.01); most=N limits it, and offset=
+and size= name a region. With --write-cache, what was not flushed is lost when --power-cut or SIGUSR1 cuts the power.
+Clients can then connect again, and see what is left. --fault-log notes what happened.
+
 Exit status: 0 served until it was ended; 1 error; 2 wrong usage.
 
     iogauge model serve p4800x --size=1g --socket=served --dilate=1000
+
+    iogauge model serve p4800x --socket=served --fault=torn-write:every=100
 """
 
 from __future__ import annotations
@@ -24,7 +32,7 @@ import typer
 from iogauge.cli.terminal import process, streams
 
 if TYPE_CHECKING:
-    from iogauge.execution.serve import Served, Serving
+    from iogauge.execution.serve import Served, ServePlan, Serving
     from iogauge.library.models.served import ServeRequest
 
 _MOST_DILATION = (1 << 32) - 1
@@ -67,8 +75,33 @@ def serve(
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse writes.")] = False,
     seed: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Seed of the model's random choices.", min=0)
+        int, typer.Option(metavar="NUMBER", help="Seed of the random choices of model and faults.", min=0)
     ] = 1,
+    faults: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="KIND:...", help="Break a promise, as above. Repeat it for more."),
+    ] = None,
+    write_cache: Annotated[
+        str | None,
+        typer.Option(
+            "--write-cache",
+            metavar="BYTES",
+            help="Keep writes in a volatile cache of this size until they are flushed.  "
+            "[default: 64m if a fault or a power cut needs one]",
+        ),
+    ] = None,
+    power_cut: Annotated[
+        str | None,
+        typer.Option(
+            "--power-cut",
+            metavar="WHEN",
+            help="Cut the power right before request number WHEN, after a time (2.5s), or on SIGUSR1 only (signal); "
+            ":keep=none, all or random, unit=BYTES, end.",
+        ),
+    ] = None,
+    fault_log: Annotated[
+        Path | None, typer.Option("--fault-log", metavar="FILE", help="Note each fault here, as JSON.")
+    ] = None,
 ) -> None:
     """Serve until interrupted."""
     from iogauge.execution.serve import serve
@@ -86,6 +119,10 @@ def serve(
         memory=memory,
         read_only=read_only,
         seed=seed,
+        faults=faults or (),
+        write_cache=write_cache,
+        power_cut=power_cut,
+        fault_log=fault_log,
         say=streams.say,
     )
     served = serve(
@@ -93,6 +130,7 @@ def serve(
         request.plan,
         seed=seed,
         store=request.kept,
+        fault_log=request.fault_log,
         on_start=lambda serving: streams.show(_opening(request, serving)),
     )
     with process.results_first():
@@ -121,11 +159,31 @@ def _opening(request: ServeRequest, serving: Serving) -> str:
         "time": slower if plan.dilate > 1 else "the model's own",
         "bias": f"{percent(bias.fraction)}: a 4 KiB read takes {duration(bias.drive_ns)}, "
         f"dilated {dilated}, and a program waits {duration(bias.overhead_ns)} more",
+        **_faulty_rows(plan),
         "fio": f"fio --name=x --ioengine=nbd --uri={shlex.quote(address)} --rw=randread --bs=4k",
         "look": f"nbdinfo {shlex.quote(address)}",
         "end": "Ctrl-C",
     }
     return "".join(f"{label:<8} {text}\n" for label, text in rows.items())
+
+
+def _faulty_rows(plan: ServePlan) -> dict[str, str]:
+    """Return what goes wrong."""
+    from iogauge.text.numbers import duration, size
+
+    if plan.faults is None:
+        return {}
+    kinds = ", ".join(dict.fromkeys(fault.kind for fault in plan.faults.faults)) or "none"
+    cut, cache = plan.faults.power_cut, plan.faults.write_cache_bytes
+    when = ["on SIGUSR1"]
+    if cut.at_request is not None:
+        when.insert(0, f"before request {cut.at_request:,}")
+    if cut.after_ns is not None:
+        when.insert(0, f"after {duration(cut.after_ns)}")
+    volatile = (
+        f"{size(cache)} of writes are volatile until a flush" if cache else "writes are durable at once"
+    )
+    return {"faults": f"{kinds}; {volatile}", "cut": f"the power fails {' or '.join(when)}"}
 
 
 def _closing(served: Served) -> str:
@@ -136,6 +194,8 @@ def _closing(served: Served) -> str:
     who = counted(served.connections, "connection")
     away = f", {served.turned_away:,} turned away" if served.turned_away else ""
     text = f"served   {counted(served.requests, 'request')} ({moved}) of {who}{away}\n"
+    if served.faults or served.power_cuts:
+        text += f"faults   {served.faults:,}, and {counted(served.power_cuts, 'power cut')}\n"
     if served.requests:
         text += (
             f"late     median {duration(served.late_p50_ns)} ({percent(served.late_p50)} of what the request "

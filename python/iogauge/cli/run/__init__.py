@@ -99,6 +99,12 @@ def run(
             "--readonly", help="Refuse jobs that write or trim, or that would have to create files."
         ),
     ] = False,
+    allow_exec: Annotated[
+        bool,
+        typer.Option(
+            "--allow-exec", help="Run the commands of the jobs: exec_prerun and exec_postrun can do anything."
+        ),
+    ] = False,
     destroy: Destroy = None,
     seed: Annotated[
         int | None,
@@ -194,8 +200,12 @@ def run(
             diskspd, jobs=jobs or (), section=section or (), interval=interval, say=streams.say
         )
         interval = None if chosen is None else str(chosen)
+    if any(job.read_iolog for job in job_file.jobs) and not (showcmd or parse_only):
+        from iogauge.execution import with_traces
+
+        job_file = with_traces(job_file, say=streams.say)
     if readonly:
-        from iogauge.execution.readonly import refuse_writes
+        from iogauge.execution.refusals import refuse_writes
 
         refuse_writes(job_file)
     for condition in conditions:
@@ -215,6 +225,7 @@ def run(
         ceiling=not no_ceiling,
         drive_samples=not no_drive_samples,
         readonly=readonly,
+        allow_exec=allow_exec,
         trace_latency=trace_latency,
     )
     options = RunOptions(
@@ -234,7 +245,7 @@ def run(
         plain = formats.names == ("normal",)
         _emit_jobs(workload.to_fio(job_file) if plain else job_file.model_dump_json(indent=2), options)
     else:
-        _measure(options)
+        measure(options)
 
 
 @dataclass(frozen=True)
@@ -264,7 +275,8 @@ def _emit_jobs(text: str, options: RunOptions) -> None:
     emit(f"{text.rstrip()}\n", output)
 
 
-def _measure(options: RunOptions) -> None:
+def measure(options: RunOptions) -> None:
+    """Run the jobs and print the results. Raises typer.Exit with the exit status."""
     # Import everything before process.begin: until then an interrupt costs nothing.
     from iogauge import execution  # noqa: F401
     from iogauge.cli.brief import run, warnings  # noqa: F401

@@ -52,14 +52,16 @@ class Formats:
 
         ``shown`` is the text with the table.
         """
-        from iogauge.cli.brief.warnings import warning_lines
+        from iogauge.cli.brief.warnings import command_of, warning_lines
         from iogauge.report.run import surroundings
         from iogauge.text import numbers
 
         if not self.columns or "normal" not in self.names:
             return surroundings.warnings(record.warnings)
         marked = numbers.TOO_FEW in numbers.meanings(shown.splitlines())
-        lines = warning_lines(record.warnings, command="run", columns=self.columns, marked=marked)
+        lines = warning_lines(
+            record.warnings, command=command_of(record), columns=self.columns, marked=marked
+        )
         return "".join(f"{line}\n" for line in lines)
 
 

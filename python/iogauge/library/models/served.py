@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket as sockets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from iogauge.text.option import call, option
 if TYPE_CHECKING:
     from iogauge.execution.serve import Served, ServePlan, Server, Serving
     from iogauge.store.kept import KeptFile
+    from iogauge.store.outputs import Output
     from iogauge.target import ModelTarget
 
 MOST_DILATION = (1 << 32) - 1
@@ -38,6 +39,10 @@ def serve_model(
     memory: int | str | None = None,
     read_only: bool = False,
     seed: int = 1,
+    faults: Sequence[str] = (),
+    write_cache: int | str | None = None,
+    power_cut: str | None = None,
+    fault_log: StrPath | None = None,
     on_message: Callable[[str], None] = lambda _: None,
 ) -> ModelServer:
     """Serve a drive model by NBD to fio, qemu, nbdcopy or a kernel, in the background, until it is stopped.
@@ -54,7 +59,12 @@ def serve_model(
         store: keep the data in this sparse file, which is made, or was made by an earlier ``store``.
         memory: the most data to keep in memory, without ``store``; by default 1 GiB.
         read_only: refuse writes.
-        seed: every random choice of the model derives from it; at least 0.
+        seed: every random choice of the model and of faults derives from it; at least 0.
+        faults: what goes wrong, such as ``"torn-write:every=100"``; see docs/faults.md.
+        write_cache: the size of a volatile write cache: what was not flushed is lost with the power. By default 64 MiB
+            where a fault or ``power_cut`` needs one, and otherwise none.
+        power_cut: when the power is cut: at a request (``"1000"``), after a time (``"2.5s"``), or by ``cut_power``.
+        fault_log: write each fault as it happens to this file, as JSON.
         on_message: is called with what is worth a line.
 
     Raises:
@@ -81,13 +91,22 @@ def serve_model(
         memory=memory,
         read_only=read_only,
         seed=seed,
+        faults=faults,
+        write_cache=write_cache,
+        power_cut=power_cut,
+        fault_log=fault_log,
         say=on_message,
     )
     from iogauge.execution.serve import Server
 
-    return ModelServer(
-        Server(request.target, request.plan, seed=request.seed, store=request.kept), request.plan
+    server = Server(
+        request.target,
+        request.plan,
+        seed=request.seed,
+        store=request.kept,
+        fault_log=request.fault_log,
     )
+    return ModelServer(server, request.plan)
 
 
 class ModelServer(AbstractContextManager["ModelServer"]):
@@ -114,6 +133,17 @@ class ModelServer(AbstractContextManager["ModelServer"]):
 
         with Interrupts() as interrupts:
             return self._end(lambda: interrupts.count > 0)
+
+    def cut_power(self) -> None:
+        """Cut the power: what was not flushed is lost, and all connections are closed. Clients may connect again.
+
+        Raises UsageError if the server has neither faults nor a write cache.
+        """
+        if self._plan.faults is None:
+            raise UsageError(
+                "this server has nothing to lose", hint=f"give it {option('write_cache', '64m')}"
+            )
+        self._server.cut_power()
 
     def stop(self) -> Served:
         """Stop, and return what was served; the same again where it has stopped. Raises IogaugeError as ``wait``."""
@@ -142,6 +172,7 @@ class ServeRequest:
     seed: int
     store: Path | None
     kept: KeptFile | None
+    fault_log: Output | None
 
 
 def prepared(
@@ -156,12 +187,17 @@ def prepared(
     memory: int | str | None,
     read_only: bool,
     seed: int,
+    faults: Sequence[str],
+    write_cache: int | str | None,
+    power_cut: str | None,
+    fault_log: StrPath | None,
     say: Callable[[str], None],
 ) -> ServeRequest:
     """Check the arguments of ``serve_model``, and open the model and the file that keeps the data."""
     from iogauge.execution.serve import ServePlan
+    from iogauge.library.models.faults import fault_plan
     from iogauge.store.kept import read_kept
-    from iogauge.store.outputs import Claims
+    from iogauge.store.outputs import Claims, Existing
 
     if (socket is None) == (tcp is None):
         raise UsageError(
@@ -193,16 +229,21 @@ def prepared(
         size_bytes=size_bytes,
         memory_bytes=quantities.size_bytes("1g" if memory is None else memory, name="memory"),
         read_only=read_only,
+        faults=fault_plan(faults, write_cache=write_cache, power_cut=power_cut, seed=seed),
     )
+    if fault_log is not None and plan.faults is None:
+        raise UsageError(
+            f"{option('fault_log')}: there are no faults", hint=f"ask for some with {option('faults')}"
+        )
     target = _target(name)
+    claims = Claims(targets=[target.facts.path], say=say)
+    log = claims.file(Path(fault_log), existing=Existing.OWN) if fault_log is not None else None
     kept, path = None, None if store is None else Path(store)
     if path is not None:
         kept_bytes = target.size_bytes if size_bytes is None else size_bytes
-        if read_only:
-            kept = read_kept(path, size_bytes=kept_bytes)
-        else:
-            kept = Claims(targets=[target.facts.path], say=say).kept(path, size_bytes=kept_bytes)
-    return ServeRequest(target, plan, seed, path, kept)
+        open_kept = read_kept if read_only else claims.kept
+        kept = open_kept(path, size_bytes=kept_bytes)
+    return ServeRequest(target, plan, seed, path, kept, log)
 
 
 def _target(name: str) -> ModelTarget:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from iogauge.text.option import call, option
 
 if TYPE_CHECKING:
-    from iogauge.execution.spill import Spill
+    from iogauge.execution.log.spill import Spill
     from iogauge.schema import JobFile, RunPlan
     from iogauge.store.outputs import Output
     from iogauge.target.users.sysfs import BlockDevice
@@ -43,7 +43,7 @@ def spill(
         return
     import tempfile
 
-    from iogauge.execution.spill import Spill
+    from iogauge.execution.log.spill import Spill
 
     measured = _targets(jobs)
     places = [Path(tempfile.gettempdir()), Path()]
@@ -84,6 +84,11 @@ def convert(
     request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, on_progress=on_share)
     if made.damage:
         say(f"{made.path}: {made.damage}; the logs have the requests before it")
+
+
+def shares_drive(log: Path, jobs: JobFile) -> bool:
+    """Return whether a log lies on a drive that the jobs use."""
+    return bool(_drives(log) & _targets(jobs))
 
 
 def _averaged(jobs: JobFile) -> list[Path]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from iogauge.errors import UsageError
@@ -20,7 +21,8 @@ from iogauge.store.outputs import Claims, Existing, Output
 from iogauge.text.option import option
 
 if TYPE_CHECKING:
-    from iogauge.execution.spill import Spill
+    from iogauge.execution.log.spill import Spill
+    from iogauge.library.running.commands import JobCommands
     from iogauge.report.run.fio_logs import FioLogs
 
 Say = Callable[[str], None]
@@ -44,6 +46,7 @@ class RunRequest:
     ceiling: bool = True
     drive_samples: bool = True
     readonly: bool = False
+    allow_exec: bool = False
     trace_latency: bool = False
 
     @property
@@ -79,9 +82,22 @@ class RunLogs:
     """The logs of a run. Logs over time are written during the run, logs of requests after it, from the spill."""
 
     def __init__(
-        self, jobs: JobFile, names: Mapping[str, Output], requests: Output | None, spill: Spill | None
+        self,
+        jobs: JobFile,
+        names: Mapping[str, Output],
+        requests: Output | None,
+        spill: Spill | None,
+        commands: JobCommands | None = None,
+        *,
+        stamps: Mapping[str, Output] = MappingProxyType({}),
+        states: Mapping[int, Output] = MappingProxyType({}),
+        claims: Claims,
     ) -> None:
         self.spill = spill
+        self.commands = commands
+        self.stamps = stamps
+        self.states = states
+        self.claims = claims
         self._jobs = jobs
         self._names = names
         self._requests = requests
@@ -142,12 +158,19 @@ class RunLogs:
 @contextmanager
 def run_logs(request: RunRequest, claims: Claims, *, say: Say) -> Iterator[RunLogs]:
     """Claim the logs of a run and create its spill. The spill is kept if requests are left in it."""
+    from iogauge.library.running import stamp_logs, verify_states
+    from iogauge.library.running.commands import JobCommands
     from iogauge.report.run import fio_logs
 
+    stamps = stamp_logs.claim(request.jobs, claims, say=say)
     names = fio_logs.claim(request.jobs, claims)
+    states = verify_states.claim(request.jobs, claims)
     requests = claims.file(request.request_log, existing=Existing.OWN) if request.request_log else None
     with log_place.spill(requests, names, request.jobs, say=say) as spill:
-        yield RunLogs(request.jobs, names, requests, spill)
+        commands = JobCommands(request.jobs, claims, say=say) if request.allow_exec else None
+        yield RunLogs(
+            request.jobs, names, requests, spill, commands, stamps=stamps, states=states, claims=claims
+        )
 
 
 def measure(
@@ -161,8 +184,12 @@ def measure(
 ) -> RunRecord:
     """Run the jobs, write the logs over time, and return what was measured. Raises as ``execution.execute`` does."""
     from iogauge import execution
+    from iogauge.library.running import block_dumps, stamp_logs, verify_states
+    from iogauge.report import verified
 
     def started(plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
+        if logs.commands:
+            logs.commands.before()
         logs.started()
         on_start(plan, targets)
 
@@ -170,26 +197,38 @@ def measure(
         on_interval(interval)
         logs.interval(interval)
 
-    return execution.execute(
-        request.jobs,
-        destroy=request.destroy,
-        seed=request.seed,
-        interval_ns=request.interval_ns,
-        give_up_ns=request.give_up_ns,
-        spill=logs.spill,
-        log_drops=request.log_drops,
-        on_interval=interval_over,
-        on_message=say,
-        on_start=started,
-        ceiling=ceiling,
-        readonly=request.readonly,
-        trace_latency=request.trace_latency,
-        drive_samples=request.drive_samples,
-    )
+    with stamp_logs.opened(logs.stamps) as stamp_descriptors:
+        record = execution.execute(
+            request.jobs,
+            destroy=request.destroy,
+            seed=request.seed,
+            interval_ns=request.interval_ns,
+            give_up_ns=request.give_up_ns,
+            spill=logs.spill,
+            log_drops=request.log_drops,
+            on_interval=interval_over,
+            on_message=say,
+            on_start=started,
+            ceiling=ceiling,
+            readonly=request.readonly,
+            allow_exec=request.allow_exec,
+            trace_latency=request.trace_latency,
+            drive_samples=request.drive_samples,
+            stamp_descriptors=stamp_descriptors,
+        )
+    if logs.commands:
+        logs.commands.after()
+    for line in (*verified.mismatches(record), *verified.unread(record)):
+        say(line)
+    block_dumps.write(record, logs.claims, say=say)
+    verify_states.write(record, logs.states, say=say)
+    return record
 
 
 def failure(record: RunRecord) -> tuple[str, str] | None:
     """Return why a run ended early, and the end of a hint; None if it did not, or was interrupted."""
+    from iogauge.report import verified
+
     result = record.result
     failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
     if not (result.error or failed):
@@ -197,7 +236,11 @@ def failure(record: RunRecord) -> tuple[str, str] | None:
     medium = any(
         {errno.EIO, errno.EILSEQ} & set(tally.errors) for row in result.rows for tally in row.tallies.values()
     )
+    mismatch = any(worker.verify and worker.verify.failed for worker in result.workers)
     past = "; continue_on_error=io goes on past I/O errors" if medium else ""
+    if mismatch:
+        cause = verified.hint(record)
+        past = f"{cause and f'; {cause}'}; continue_on_error=verify goes on past bad blocks"
     return result.error or "; ".join(dict.fromkeys(failed)), past
 
 

@@ -38,7 +38,7 @@ def recovered(
 
     Raises IogaugeError if the spill cannot be read, or a log must not be written.
     """
-    from iogauge.execution.spill import Spill
+    from iogauge.execution.log.spill import Spill
     from iogauge.report.run import fio_logs
     from iogauge.store.outputs import Claims, Existing
     from iogauge.target import is_model
@@ -52,4 +52,4 @@ def recovered(
     claims = Claims(saved_targets=targets, inputs=[Path(spill)], say=say)
     requests = claims.file(Path(wanted), existing=Existing.OWN) if wanted else None
     names = fio_logs.claim(header.jobs, claims, names=fio_logs.request_names, directory=directory)
-    return RunLogs(header.jobs, names, requests, source), header.plan
+    return RunLogs(header.jobs, names, requests, source, claims=claims), header.plan

@@ -9,15 +9,15 @@ from typing import Literal
 
 from iogauge import workload
 from iogauge.errors import UsageError
-from iogauge.library.errors import ConditionError, Interrupted, RunError
 from iogauge.library.options import MOST_SEED, StrPath, as_list, require_whole
 from iogauge.library.progress import OnProgress, RunReporter
 from iogauge.library.public import public
 from iogauge.library.quantities import time_ns
 from iogauge.library.running import measurement
 from iogauge.library.running.diskspd import diskspd_jobs, require_files
+from iogauge.library.running.measured import measured
 from iogauge.library.running.result import RunResult
-from iogauge.schema import Interval, JobFile
+from iogauge.schema import JobFile
 
 
 @public
@@ -30,6 +30,7 @@ def run(
     seed: int | None = None,
     destroy: Sequence[StrPath] | StrPath = (),
     readonly: bool = False,
+    allow_exec: bool = False,
     interval: float | str | None = None,
     give_up: float | str = "120s",
     ceiling: bool = True,
@@ -53,6 +54,7 @@ def run(
         seed: the seed of all random choices, except in jobs with randseed. By default the same in every run.
         destroy: serial numbers of drives, or paths, whose content may be lost.
         readonly: refuse jobs that write or trim, or that would have to create files.
+        allow_exec: run the commands of the jobs (exec_prerun, exec_postrun), which can do anything.
         interval: the length of an interval, seconds or text such as ``"500ms"``; by default a second.
         give_up: stop if no request completes for this long, seconds or text.
         ceiling: first measure for a second how fast iogauge itself can be here; not done for drive models.
@@ -79,7 +81,8 @@ def run(
         >>> p999.low <= p999.value <= p999.high, p999.supported
         (True, True)
     """
-    from iogauge.execution.readonly import refuse_writes
+    from iogauge.execution import with_traces
+    from iogauge.execution.refusals import refuse_writes
     from iogauge.report.run.fail_if import parse
 
     conditions = [parse(text) for text in as_list(fail_if)]
@@ -94,7 +97,7 @@ def run(
         job_file, interval = diskspd_jobs(
             diskspd, jobs=named, section=section, interval=interval, say=reporter.message
         )
-    job_file = _on(target, job_file)
+    job_file = with_traces(_on(target, job_file), say=reporter.message)
     if diskspd is not None:
         require_files(job_file)
     if readonly:
@@ -113,38 +116,10 @@ def run(
         ceiling=ceiling,
         drive_samples=drive_samples,
         readonly=readonly,
+        allow_exec=allow_exec,
         trace_latency=trace_latency,
     )
-    request.require_tracing()
-    intervals: list[Interval] = []
-
-    def interval_over(interval: Interval) -> None:
-        intervals.append(interval)
-        reporter.interval(interval)
-
-    with measurement.run_logs(request, request.claims(reporter.message), say=reporter.message) as logs:
-        record = measurement.measure(
-            request,
-            logs,
-            ceiling=request.measure_ceiling(),
-            on_start=reporter.started,
-            on_interval=interval_over,
-            say=reporter.message,
-        )
-        logs.close()
-        if logs.complete:
-            logs.convert(record.plan, on_share=lambda _: None, say=reporter.message)
-            logs.remove_spill()
-    reporter.ended()
-    result = RunResult(record, intervals, diskspd=diskspd)
-    if record.result.stopped_by == "interrupt":
-        raise Interrupted("what was measured until then is in the result", result=result)
-    if failure := measurement.failure(record):
-        reason, past = failure
-        raise RunError(reason, hint=f"what was measured until then is in the result{past}", result=result)
-    if broken := [violation for condition in conditions for violation in condition.check(record)]:
-        raise ConditionError(broken, result=result)
-    return result
+    return measured(request, conditions, reporter, diskspd=diskspd)
 
 
 def _job_file(jobs: StrPath | Sequence[str] | JobFile, section: Sequence[str]) -> JobFile:
@@ -172,7 +147,16 @@ def _on(target: StrPath | None, jobs: JobFile) -> JobFile:
     if target is None:
         return jobs
     name = fspath(target)
-    moved = [job.model_copy(update={"filenames": (name,), "directory": ""}) for job in jobs.jobs]
+    moved = [
+        job.model_copy(
+            update={
+                "filenames": (name,),
+                "directory": "",
+                "replay_redirect": (name,) if job.read_iolog else (),
+            }
+        )
+        for job in jobs.jobs
+    ]
     options = [
         {**{key: value for key, value in written.items() if key != "directory"}, "filename": name}
         for written in jobs.options

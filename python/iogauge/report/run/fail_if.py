@@ -348,7 +348,8 @@ def refuse(
 
 
 def _issued(job: Job) -> set[Direction]:
-    return {*job.rw.directions, *([Direction.SYNC] if job.fsync or job.fdatasync else [])}
+    syncs = job.fsync or job.fdatasync or job.sync_file_range
+    return {*job.directions, *([Direction.SYNC] if syncs else [])}
 
 
 def _scope_text(row: Row, direction: Direction | None) -> str:

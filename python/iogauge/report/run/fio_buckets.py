@@ -38,11 +38,12 @@ def bucket_of(values_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.minimum(bucket, BUCKETS - 1).astype(np.int64)
 
 
-def buckets(histogram: Histogram) -> NDArray[np.int64]:
-    """Return the histogram's counts in fio's buckets; shape (1856,)."""
+def buckets(histogram: Histogram, *, coarseness: int = 0) -> NDArray[np.int64]:
+    """Return the histogram's counts in fio's buckets; shape (1856 >> coarseness,)."""
     counts = np.zeros(BUCKETS, dtype=np.int64)
     np.add.at(counts, bucket_of(histogram.lowest), histogram.counts)
-    return counts
+    merged: NDArray[np.int64] = counts.reshape(-1, 1 << coarseness).sum(axis=1)
+    return merged
 
 
 def bins(histogram: Histogram, *, capped: bool) -> dict[str, int]:

@@ -50,7 +50,17 @@ _UNMERGED = 16
 """The most histograms of one window that are kept unmerged: a window may be hours of short intervals."""
 
 DDIR = {Direction.READ: 0, Direction.WRITE: 1, Direction.TRIM: 2}
+_WINDOW_VALUES: dict[str, Callable[[int, int], str]] = {
+    "avg": lambda mean, _: str(mean),
+    "max": lambda _, largest: str(largest),
+    "both": lambda mean, largest: f"{mean}, {largest}",
+}
+"""How log_window_value writes the mean and the maximum of a window."""
 _LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
+
+
+IOLOG = "iolog"
+"""The name of the log that can be replayed."""
 
 
 def interval_ns_for(jobs: JobFile, *, otherwise_ns: int = DEFAULT_NS) -> int:
@@ -92,7 +102,9 @@ def needs_intervals(jobs: JobFile) -> bool:
 def _windows(jobs: JobFile) -> set[int]:
     averaged = {job.log_avg_ns for job in jobs.jobs if _prefixes(job)}
     histograms = {job.log_hist_ns for job in jobs.jobs if job.write_hist_log is not None}
-    return (averaged | histograms) - {0}
+    # A sample of a steady state is made of whole intervals, too.
+    steady = {job.steadystate_interval_ns for job in jobs.jobs if job.steadystate_duration_ns}
+    return (averaged | histograms | steady) - {0}
 
 
 def _prefixes(job: Job) -> dict[str, str]:
@@ -103,7 +115,8 @@ def _prefixes(job: Job) -> dict[str, str]:
 
 def request_names(job: Job) -> list[str]:
     """Return the names of a job's logs that have a line for every request."""
-    return [] if job.log_avg_ns else _value_names(job)
+    values = [] if job.log_avg_ns else _value_names(job)
+    return [*values, *([IOLOG] if job.write_iolog is not None else [])]
 
 
 def interval_names(job: Job) -> list[str]:
@@ -126,7 +139,7 @@ def _latencies(job: Job) -> tuple[Kind, ...]:
 
     Only an engine with a call of its own for submission has a slat.
     """
-    at_once = job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2)
+    at_once = job.ioengine.is_synchronous
     at_once = at_once or (job.ioengine is EngineKind.NULL and job.iodepth == 1)
     kinds = _LATENCIES[:-1] if at_once or job.sqthread_poll else _LATENCIES
     return tuple(kind for kind in kinds if not left_out(job, kind))
@@ -175,6 +188,8 @@ def name_of(name: str, job: Job, number: int) -> str:
     >>> name_of("clat", Job(name="reader", write_lat_log="out"), 1)
     'out_clat.1.log'
     """
+    if name == IOLOG and job.write_iolog is not None:
+        return job.write_iolog
     prefixes = {"bw": job.write_bw_log, "iops": job.write_iops_log, "clat_hist": job.write_hist_log}
     prefix = prefixes.get(name, job.write_lat_log) or job.name
     return f"{prefix}_{name}.{number}.log" if job.per_job_logs else f"{prefix}_{name}.log"
@@ -247,7 +262,7 @@ class FioLogs:
                 }
                 self._rows[clone.stage, clone.row] = _WindowLogs(
                     job,
-                    tuple(direction for direction in DDIR if direction in job.rw.directions),
+                    tuple(direction for direction in DDIR if direction in job.directions),
                     {name: file for name, file in files.items() if name not in empty_names(job)},
                 )
 
@@ -307,21 +322,27 @@ class FioLogs:
         row.rated = True
         for direction in row.directions:
             ios, moved = window.tallies.get(direction, (0, 0))
-            values = (
+            means = (
                 {"bw": moved * 10**9 // length_ns >> 10, "iops": ios * 10**9 // length_ns} if rated else {}
             )
+            # A window is one sample of a rate, so its mean is its maximum.
+            values = {name: (rate, rate) for name, rate in means.items()}
             for kind in _LATENCIES:
                 parts = Histogram.merge(window.latencies.get((direction, kind), ()))
-                if parts.count:
-                    values[kind.value] = round(parts.mean)
+                if parts.exact is not None:
+                    values[kind.value] = (round(parts.mean), parts.exact.max_ns)
             for name, value in values.items():
                 if name in row.files:
-                    row.files[name].write(f"{time_ms}, {value}, {DDIR[direction]}, 0, 0\n")
+                    logged = _WINDOW_VALUES[row.job.log_window_value](*value)
+                    # Neither an offset nor a priority is that of a window.
+                    offset, prio = ", 0" * row.job.log_offset, "0x0000" if row.job.log_prio else "0"
+                    row.files[name].write(f"{time_ms}, {logged}, {DDIR[direction]}, 0{offset}, {prio}\n")
 
     def _histograms(self, row: _WindowLogs, window: _Window) -> None:
         time_ms = row.time_ms(window.end_ns)
         for direction in row.directions:
-            counts = buckets(Histogram.merge(window.latencies.get((direction, Kind.CLAT), ())))
+            parts = window.latencies.get((direction, Kind.CLAT), ())
+            counts = buckets(Histogram.merge(parts), coarseness=row.job.log_hist_coarseness)
             size = getattr(row.job.bs, direction.value).maximum_bytes
             row.files["clat_hist"].write(
                 f"{time_ms}, {DDIR[direction]}, {size}, {', '.join(map(str, counts))}\n"

@@ -29,12 +29,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from iogauge.report.run import fio_buckets, latency_split
+from iogauge.report import verified
+from iogauge.report.run import fio_buckets, latency_split, steady_state
 from iogauge.report.run.interval_stats import IntervalStats, Spread
 from iogauge.report.run.rows import DATA, MIXED, Row, Stream, fraction, left_out, rows, supported
-from iogauge.schema import Audit, DeviceStat, Direction, Job, JobFile, Kind, RunRecord
+from iogauge.schema import Audit, ContinueOnError, DeviceStat, Direction, Job, JobFile, Kind, RunRecord
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.workload.clones import clones
+from iogauge.workload.options.chapters.endings import ignored
 
 EIO = 5
 KIBI = 1024
@@ -117,6 +119,7 @@ def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json
         "latency_percentile": 100.0,
         "latency_window": 0,
         **({"desc": job.description} if job.description else {}),
+        **steady_state.section(row),
         "loop_gap_ns": _moments(row.loop_gap) | _tail(row.loop_gap, job, plus=plus, capped=False),
         "short_ios": sum(row.tally(direction).short for direction in Direction),
         "late_ios": sum(row.tally(direction).late for direction in Direction),
@@ -143,7 +146,7 @@ def _sync(row: Row, *, plus: bool) -> Json:
 
 def _direction(row: Row, direction: Stream, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json:
     tally, job = row.tally(direction), row.job
-    runtime_ms = round(row.seconds * 1000) if tally.ios else 0
+    runtime_ms = round(row.seconds_of(direction) * 1000) if tally.ios else 0
     rate_Bps, iops = (row.bandwidth_Bps(direction), row.iops(direction)) if tally.ios else (0.0, 0.0)
     bw_spread, iops_spread = Spread(), Spread()
     if tally.ios:
@@ -267,6 +270,8 @@ def _additions(record: RunRecord, every: list[Row]) -> Json:
         "drives": [drive.model_dump(mode="json") for drive in record.result.drives],
         "drive_samples": [samples.model_dump(mode="json") for samples in record.drive_samples],
         "in_flight": [request.model_dump(mode="json") for request in record.result.in_flight],
+        "verify": verified.as_json(record),
+        "stamp_logs": verified.logs_as_json(record),
         "warnings": [warning.model_dump(mode="json") for warning in record.warnings],
         "audits": [_audit(audit) for audit in record.audits],
         "interrupts": [drive.model_dump(mode="json") for drive in record.interrupts],
@@ -300,7 +305,7 @@ def _unsupported(row: Row) -> list[Json]:
 
 
 def _continues(job: Job) -> bool:
-    return job.continue_on_error != "none"
+    return any(ignored(job)) or job.continue_on_error is ContinueOnError.VERIFY
 
 
 def _errors(row: Row) -> int:

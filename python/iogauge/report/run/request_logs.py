@@ -3,7 +3,7 @@
     PREFIX_bw.N.log, PREFIX_iops.N.log, PREFIX_{lat,clat,slat}.N.log     time, value, ddir, bs, prio
 
 fio writes these logs for a job without ``log_avg_msec``. A file is written completely or not at all, and the spill is
-not changed. Memory is bounded: requests are read block by block.
+not changed. Memory is bounded, but for iologs: requests are read block by block.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from iogauge.execution.request_log import DIRECTIONS, request_log
-from iogauge.execution.spill import NO_INSTANT, Spill
-from iogauge.report.run.fio_logs import DDIR, empty_names, name_of, request_names
-from iogauge.schema import Direction, JobFile, RunPlan
+from iogauge.execution.log.iolog import iologs
+from iogauge.execution.log.request_log import DIRECTIONS, request_log
+from iogauge.execution.log.spill import NO_INSTANT, Spill
+from iogauge.execution.plans.priorities import CLASS_SHIFT, REAL_TIME
+from iogauge.report.run.fio_logs import DDIR, IOLOG, empty_names, name_of, request_names
+from iogauge.schema import Direction, Job, JobFile, RunPlan
 from iogauge.store.outputs import Output
 
 Requests = NDArray[np.void]
@@ -45,13 +47,18 @@ def convert(
     with ExitStack() as stack:
         log = stack.enter_context(request_log(parquet)) if parquet else None
         rows = {(row.stage, row.row): row for row in _rows(jobs, plan, logs, stack)}
+        replayable = [*iologs(jobs, plan, logs, stack)]
         for records in spill.records():
             if log:
                 log(records)
+            for iolog in replayable:
+                iolog.add(records)
             for key, requests in _by_row(records) if rows else ():
                 if key in rows:
                     rows[key].add(requests)
             on_progress(spill.read_share())
+        for iolog in replayable:
+            iolog.write()
 
 
 def _by_row(records: Requests) -> Iterator[tuple[tuple[int, int], Requests]]:
@@ -85,14 +92,14 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
             if (stage, worker.row) in seen:
                 continue
             seen.add((stage, worker.row))
-            outputs = {name: logs[name_of(name, job, number)] for name in request_names(job)}
+            outputs = {name: logs[name_of(name, job, number)] for name in request_names(job) if name != IOLOG}
             for output in outputs.values():
                 if output not in opened:  # jobs without per_job_logs share a file
                     opened[output] = stack.enter_context(output.atomic())
             if outputs:
                 filled = outputs.keys() - empty_names(job)
                 files = {name: opened[outputs[name]] for name in sorted(filled)}
-                yield _RowLogs(stage, worker.row, origins_ns[worker.row], files)
+                yield _RowLogs(stage, worker.row, origins_ns[worker.row], files, job, worker.io_priority or 0)
 
 
 @dataclass
@@ -103,6 +110,9 @@ class _RowLogs:
     row: int
     origin_ns: int
     files: dict[str, IO[bytes]]
+    job: Job
+    io_priority: int
+    """As ioprio_set takes it."""
 
     def add(self, requests: Requests) -> None:
         """Write the lines of some requests of the row."""
@@ -120,16 +130,25 @@ class _RowLogs:
         time_ms = (done - self.origin_ns) // 10**6
         for name, file in self.files.items():
             logged = known if name == "slat" else slice(None)
-            columns = (time_ms, values[name], _DDIR_OF[requests["direction"]], length)
-            file.write(_lines(*(column[logged] for column in columns)))
+            columns = [time_ms, values[name], _DDIR_OF[requests["direction"]], length]
+            if self.job.log_window_value == "both":
+                columns.insert(2, np.zeros_like(length))  # A single request has no maximum.
+            if self.job.log_offset:
+                columns.append(requests["offset_bytes"].astype(np.int64))
+            file.write(_lines(*(column[logged] for column in columns), prio=self._prio()))
+
+    def _prio(self) -> str:
+        if self.job.log_prio:
+            return f"0x{self.io_priority:04x}"
+        return "1" if self.io_priority >> CLASS_SHIFT == REAL_TIME else "0"
 
 
 _DDIR_OF = np.array([DDIR.get(Direction(name), -1) for name in DIRECTIONS], dtype=np.int64)
 """fio's number of each direction, by iogauge's number."""
 
 
-def _lines(*columns: NDArray[np.int64]) -> memoryview:
-    r"""Return a line of text for each row of the columns, with fio's priority, 0, at its end.
+def _lines(*columns: NDArray[np.int64], prio: str = "0") -> memoryview:
+    r"""Return a line of text for each row of the columns, with fio's priority at its end.
 
     >>> bytes(_lines(np.array([5, 6]), np.array([4300, 70]), np.array([0, 1]), np.array([4096, 512])))
     b'5, 4300, 0, 4096, 0\n6, 70, 1, 512, 0\n'
@@ -137,7 +156,7 @@ def _lines(*columns: NDArray[np.int64]) -> memoryview:
     texts = [pc.cast(pa.array(column), pa.string()) for column in columns]
     if not len(texts[0]):
         return memoryview(b"")
-    ends, between = (pa.repeat(text, len(texts[0])) for text in ("0\n", ", "))
+    ends, between = (pa.repeat(text, len(texts[0])) for text in (f"{prio}\n", ", "))
     lines: Any = pc.binary_join_element_wise(*texts, ends, between)
     _, offsets, data = lines.buffers()
     return memoryview(data)[: np.frombuffer(offsets, dtype=np.int32)[len(lines)]]

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from iogauge.schema import Direction, Job, Kind, RowResult, RunRecord, Tally, WorkerPlan, WorkerResult
+from iogauge.schema import Direction, Job, Kind, Pacing, RowResult, RunRecord, Tally, WorkerPlan, WorkerResult
 from iogauge.stats.histogram import Histogram
 
 DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
@@ -99,8 +99,10 @@ class Row:
         return Tally(**counts, errors=dict(errors))
 
     def scheduled(self, direction: Stream) -> bool:
-        """Return whether requests of this direction had a schedule: a rate, or think time."""
+        """Return whether requests of this direction had a schedule: a rate, think time, or that of a trace."""
         if any(plan.thinktime_ns for plan in self.plans):
+            return True
+        if any(plan.replay and plan.replay.pacing is not Pacing.CLOSED for plan in self.plans):
             return True
         if direction is MIXED:
             return any(self.scheduled(direction) for direction in DATA)
@@ -113,13 +115,30 @@ class Row:
         """Return whether these are syncs whose response was recorded: since the first write that each makes durable."""
         return direction is Direction.SYNC and Kind.RESPONSE in self.tally(direction).histograms
 
+    def seconds_of(self, direction: Stream) -> float:
+        """Return the measured time in which requests of a direction could be issued, as fio counts its runtime.
+
+        While a job reads back what it wrote, it writes nothing; one that only writes reads at no other time.
+        """
+        reading = sum(worker.verify.reading_ns for worker in self.workers if worker.verify)
+        if not reading or direction is MIXED:
+            return self.seconds
+        reading_s = reading / len(self.workers) / 1e9
+        if direction is not Direction.READ:
+            return max(self.seconds - reading_s, 0.0)
+        only_then = all(Direction.READ not in job.rw.directions for job in self.jobs)
+        backlog = any(job.verify_backlog for job in self.jobs)
+        return reading_s if only_then and not backlog else self.seconds
+
     def iops(self, direction: Stream) -> float:
-        """Return completed I/Os a second over the measured time."""
-        return self.tally(direction).ios / self.seconds if self.seconds else 0.0
+        """Return completed I/Os a second over the measured time of their direction."""
+        seconds = self.seconds_of(direction)
+        return self.tally(direction).ios / seconds if seconds else 0.0
 
     def bandwidth_Bps(self, direction: Stream) -> float:
-        """Return bytes a second over the measured time."""
-        return self.tally(direction).bytes / self.seconds if self.seconds else 0.0
+        """Return bytes a second over the measured time of their direction."""
+        seconds = self.seconds_of(direction)
+        return self.tally(direction).bytes / seconds if seconds else 0.0
 
     @cached_property
     def _decoded(self) -> dict[tuple[Stream, Kind], Histogram | None]:
@@ -185,6 +204,17 @@ def left_out(job: Job, kind: Kind) -> bool:
     return {Kind.LAT: job.disable_lat, Kind.CLAT: job.disable_clat, Kind.SLAT: job.disable_slat}.get(
         kind, False
     )
+
+
+def total(record: RunRecord, kind: Kind) -> Histogram:
+    """Return the histogram of one kind of latency over all reads, writes and trims of a run."""
+    parts = [
+        row.histogram(direction, kind)
+        for row in rows(record)
+        for direction in row.directions
+        if direction in DATA
+    ]
+    return Histogram.merge([part for part in parts if part is not None])
 
 
 def rows(record: RunRecord) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from iogauge.report import verified
 from iogauge.report.run import drive_samples, latency_split
 from iogauge.results import served
 from iogauge.schema import (
@@ -45,6 +46,11 @@ def lines(record: RunRecord) -> list[str]:
         *sampled,
         *_interrupts(record),
         *_generator(record),
+        *(
+            line
+            for text in verified.checked(record)
+            for line in labelled("verify", text, indent="", width=11)
+        ),
         *_ending(record),
     ]
 

@@ -77,7 +77,10 @@ def _kept(states: Sequence[_State]) -> list[_State]:
 
 def _course(states: Sequence[_State], row: int) -> Iterator[Interval]:
     before = _NOTHING
-    for index, after in enumerate(states):
+    # Workers go on while fio reports: of two reports at the same run time, the later one may have more.
+    last_at = {state.runtime_ms: state for state in states}
+    for index, state in enumerate(states):
+        after = last_at[state.runtime_ms]
         if index < _begun(states) or after.runtime_ms <= before.runtime_ms:
             continue
         yield Interval(

@@ -285,7 +285,7 @@ def _obstacles(job: Job) -> Iterator[tuple[str, str]]:
          "choose another name"),
         (any(name.startswith(("-", "*")) for name in job.filenames), "has a file name that is an option to DiskSpd",
          "write ./ before the name"),
-        (job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2) and job.iodepth > 1,
+        (job.ioengine.is_synchronous and job.iodepth > 1,
          f"ioengine={job.ioengine.value} keeps one request in flight, not iodepth={job.iodepth}", "set iodepth=1"),
         (job.iodepth_batch not in (None, 1), "iodepth_batch: DiskSpd submits requests one by one", "remove it"),
         ((job.iodepth_batch_complete_max or 0) > TAKEN_AT_ONCE,

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from iogauge.schema import Amount, Direction, EngineKind, Job, PerDirection
+from iogauge.workload.byte_pattern import BYTES
 from iogauge.workload.options import patterns
-from iogauge.workload.options.byte_pattern import BYTES
 from iogauge.workload.options.kinds import (
     AMOUNT,
     CPU_MASK,

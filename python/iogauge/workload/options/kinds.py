@@ -84,6 +84,14 @@ ONE_WAY_FLAG = Kind(syntax="[1]", read=_read_on, write=_write_switch, bare=True)
 """A flag that any value switches on in fio."""
 
 
+def _read_number_switch(text: str, kb_base: int) -> bool:
+    return numbers.integer(text, kb_base=kb_base) > 0
+
+
+NUMBER_SWITCH = Kind(syntax="0|1", read=_read_number_switch, write=_write_switch)
+"""A number that fio only compares with zero."""
+
+
 def duration(default_unit_ns: int) -> Kind[int]:
     """Return the kind of times, in nanoseconds. The unit of plain numbers is ``default_unit_ns``."""
 

@@ -25,21 +25,17 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "buffer_compress_chunk": "512",
         "bwavgtime": "500",
         "cmd_type": "nvme",
-        "create_on_open": "0",
-        "create_only": "0",
+        "create_fsync": "0 1",
+        "create_on_open": "0 1",
         "create_serialize": "0 1",
         "dedupe_mode": "repeat",
         "disk_util": "1",
-        "do_verify": "0 1",
-        "fadvise_hint": "1",
-        "fallocate": "native none posix keep 0 1",
+        "error_dump": "0",
+        "fallocate": "native none posix keep truncate 0 1",
         "file_append": "0",
         "fill_device": "0",
-        "io_submit_mode": "inline",
         "iopsavgtime": "500",
-        "log_hist_coarseness": "0",
-        "log_offset": "0",
-        "log_window_value": "avg 0",
+        "log_store_compressed": "0",
         "nonvectored": "1",
         "overwrite": "0 1",
         "rate_cycle": "1000",
@@ -47,16 +43,19 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "serialize_overlap": "0",
         "softrandommap": "0 1",
         "stats": "1",
+        "threads": "1",
         "unique_filename": "1",
         "unit_base": "0 8",
-        "unlink": "0",
-        "verify": "0",
-        "zonemode": "none",
+        "experimental_verify": "0",
+        "verify_header_seed": "0 1",
+        "verify_pattern_interval": "0",
+        "verify_policy": "completed",
     }.items()
 }
 """Options that are accepted at these values, which have no effect or the same as fio's default.
 
-``do_verify`` has no effect without ``verify``, and ``softrandommap`` none if there is memory for the map.
+``verify_header_seed`` has no effect beside the number of a write, which is always checked, and ``softrandommap`` none
+if there is memory for the map.
 Files are always laid out in full, so it does not matter how fio would allocate or overwrite them."""
 
 HINTS: Final[Mapping[str, str]] = {
@@ -64,27 +63,20 @@ HINTS: Final[Mapping[str, str]] = {
     "bs_unaligned": "list the sizes with bssplit, in multiples of the smallest",
     "buffer_compress_chunk": "remove it: only the default size is supported",
     "clocksource": "remove it: the fastest clock that passes its check is used",
-    "create_on_open": "remove it: files are laid out before the jobs begin",
-    "exec_postrun": "run the command after iogauge",
-    "exec_prerun": "run the command before iogauge",
     "fallocate": "remove it: files are laid out in full before the jobs begin, never sparse",
     "fill_device": "use size, such as size=100%",
-    "io_submit_mode": "remove it: a rate keeps its schedule without draining the queue",
+    "flow_watermark": "remove it: it has no effect in fio, either",
     "ioscheduler": "set it in /sys/block before the run",
     "latency_target": "sweep iodepth or rate_iops instead, with a run for each value",
     "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
-    "numa_cpu_nodes": "list the CPUs of the node with cpus_allowed",
-    "numa_mem_policy": "use cpus_allowed: memory is allocated where the worker runs",
     "ramp_size": "use ramp_time",
     "rate_iops_min": "use rate_min, in bytes a second",
     "softrandommap": "use norandommap=1",
-    "steadystate": "use runtime, and read the intervals of the result",
     "thinkcycles": "use thinktime with thinktime_spin",
     "threads": "use thread or numjobs: this is an option of a built-in profile, which fio ignores in a job",
-    "unlink": "remove the files after the run",
-    "verify": "remove it: iogauge does not check data",
-    "wait_for": "use stonewall",
-    "zonemode": "remove it, or use fio: zoned devices are not supported",
+    "experimental_verify": "remove it: the history of writes needs 8 to 12 bytes a block",
+    "verify_pattern_interval": "remove it, or use fio",
+    "verify_policy": "remove it: all completed writes are verified",
 }
 """What to do instead, for options that have an alternative."""
 
@@ -92,45 +84,39 @@ ENGINES: Final = _words(
     """
     cpuio dev-dax dfs dircreate dirdelete dirstat e4defrag exec external falloc filecreate filedelete filestat
     ftruncate gfapi gfapi_async http ime_aio ime_psync ime_psyncv libblkio libcufile libhdfs libhipfile
-    libiscsi libpmem libzbc mmap mtd nbd net netsplice nfs page_fault posixaio rados rbd rdma sg solarisaio
+    libiscsi libpmem libzbc mtd nbd net netsplice nfs page_fault rados rbd rdma sg solarisaio
     splice windowsaio xnvme
     """
 )
 """Engines of fio that iogauge does not have."""
 
 ENGINE_HINTS: Final[Mapping[str, str]] = {
-    "posixaio": "use io_uring or libaio",
-    "mmap": "use psync with direct=0",
+    "splice": "use psync with direct=0",
 }
 
 OPTIONS: Final = _words(
     """
-    allow_file_create allow_mounted_write atomic block_error_percentiles blocksize_unaligned bs_is_seq_rand
+    allow_file_create allow_mounted_write block_error_percentiles blocksize_unaligned bs_is_seq_rand
     bs_unaligned buffer_compress_chunk bwavgtime cgroup cgroup_nodelete cgroup_weight clocksource comm
-    create_fsync create_on_open create_only create_serialize data_placement dataplacement dedupe_global dedupe_mode
+    create_fsync create_on_open create_serialize data_placement dataplacement dedupe_global dedupe_mode
     dedupe_working_set_percentage disk_util
-    do_verify dp_scheme end_syncfs error_dump exec_postrun exec_prerun exit_what exitall_on_error
-    experimental_verify fadvise_hint fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
-    flow flow_id flow_sleep flow_watermark gid
-    gpu_dev_id gtod_cpu hugepage-size ignore_error ignore_zone_limits io_submit_mode iomem iomem_align
+    dp_scheme end_syncfs error_dump
+    experimental_verify fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
+    flow_watermark gid
+    gpu_dev_id gtod_cpu ignore_zone_limits
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id latency_percentile latency_run latency_target
-    latency_window lockfile lockmem log_alternate_epoch log_alternate_epoch_clock_id log_compression
-    log_compression_cpus log_entries log_hist_coarseness log_issue_time log_max_value log_offset log_prio
-    log_store_compressed log_unix_epoch log_window_value max_latency max_open_zones mem mem_align
-    merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range numa_cpu_nodes
-    numa_mem_policy offset_align opendir overwrite percentage_sequential plid_select plids
+    latency_window lockfile log_alternate_epoch log_alternate_epoch_clock_id
+    log_issue_time log_store_compressed log_unix_epoch max_latency max_open_zones
+    merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range
+    offset_align opendir overwrite percentage_sequential plid_select plids
     priohint profile ramp_size random_sequence_stride rate_cycle
-    rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp read_iolog read_iolog_chunked
-    recover_zbd_write_error replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale
+    rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp
+    recover_zbd_write_error
     rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op
-    sprandom ss ss_dur ss_interval ss_ramp stats steadystate steadystate_check_interval steadystate_duration
-    steadystate_ramp_time sync_file_range thinkcycles trim_backlog
-    trim_backlog_batch trim_percentage trim_verify_zero uid unique_filename unit_base unlink
-    unlink_each_loop verify verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_dump
-    verify_fatal verify_header_seed verify_interval verify_offset verify_only verify_pattern verify_pattern_interval
-    verify_policy verify_state_load verify_state_save verify_write_sequence verifysort verifysort_nr wait_for
-    write_barrier write_hint write_iolog write_zone_remainder zone_reset_frequency zone_reset_threshold zonecapacity
-    zonemode zonerange zonesize zoneskip
+    sprandom stats thinkcycles uid unique_filename unit_base
+    verify_header_seed verify_pattern_interval
+    verify_policy
+    write_barrier write_hint write_zone_remainder zone_reset_frequency zone_reset_threshold zonecapacity
     """
 )
 """Options of jobs."""
@@ -138,17 +124,17 @@ OPTIONS: Final = _words(
 ENGINE_OPTIONS: Final = _words(
     """
     apptag apptag_mask arguments bindname brick busy_poll cdb_len chunck_size chunk_size clientname clustername
-    cmd_type cmdprio cmdprio_bssplit cmdprio_class cmdprio_hint cmdprio_percentage conf cont cpuchunks cpuload cpumode
+    cmd_type cmdprio_hint conf cont cpuchunks cpuload cpumode
     cuda_io deac donorname exit_on_io_done force_async gpu_dev_ids grace_time hdfs_use_direct hdfsdirectory
     hipri_percentage hostname http_host http_mode http_object_mode http_pass http_s3_key http_s3_keyid http_s3_region
     http_s3_security_token http_s3_sse_customer_algorithm http_s3_sse_customer_key http_s3_storage_class
     http_swift_auth_token http_user http_verbose https initiator inplace interface libaio_vectored libblkio_driver
     libblkio_force_enable_completion_eventfd libblkio_num_entries libblkio_path libblkio_pre_connect_props
     libblkio_pre_start_props libblkio_queue_size libblkio_vectored libblkio_wait_mode libblkio_write_zeroes_on_trim
-    listen md_per_io_size mss namenode nfs_url no_completion_thread nodelay nonvectored nowait object_class pi_act
+    listen md_per_io_size mss namenode nfs_url no_completion_thread nodelay nonvectored object_class pi_act
     pi_chk pingpong pool port program proto protocol rbd_encryption_format rbd_encryption_passphrase rbdname read_mode
     readfua rocm_io sg_write_mode single-instance single_instance skip_bad stat_type std_redirect stream_id svcl thp
-    touch_objects ttl uncached uri userspace_reap verb verify_bytchk verify_mode volume window_size write_mode
+    touch_objects ttl uri userspace_reap verb verify_bytchk verify_mode volume window_size write_mode
     writefua xnvme_admin xnvme_async xnvme_be xnvme_dev_nsid xnvme_dev_subnqn xnvme_iovec xnvme_mem xnvme_sync
     """
 )

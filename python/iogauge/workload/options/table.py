@@ -8,17 +8,27 @@ Source: fio 3.33's options.c for types, ranges, defaults and order, engines/*.c 
 
 from __future__ import annotations
 
-from iogauge.schema import ContinueOnError, EngineKind, SyncMode
+from iogauge.schema import EngineKind, SyncMode
 from iogauge.workload.numbers import LARGEST, SECOND, US
 from iogauge.workload.options import entries, patterns
+from iogauge.workload.options.chapters.endings import ENDINGS
+from iogauge.workload.options.chapters.files import FILES
+from iogauge.workload.options.chapters.flows import FLOWS
+from iogauge.workload.options.chapters.memory import MEMORY, NUMA
+from iogauge.workload.options.chapters.priorities import PRIORITIES
+from iogauge.workload.options.chapters.replaying import REPLAY
+from iogauge.workload.options.chapters.reporting import REPORT
+from iogauge.workload.options.chapters.steady import STEADY
+from iogauge.workload.options.chapters.syncs import SYNCS
+from iogauge.workload.options.chapters.verifying import VERIFY
+from iogauge.workload.options.chapters.zones import ZONES
 from iogauge.workload.options.entries import engine_option, entry, per_direction, whole_or_part
-from iogauge.workload.options.files import FILES
 from iogauge.workload.options.kinds import (
     CPU_LIST,
     CPUS,
     DELAY,
     FLAG,
-    ONE_WAY_FLAG,
+    NUMBER_SWITCH,
     PERCENT,
     SWITCH,
     TEXT,
@@ -27,7 +37,6 @@ from iogauge.workload.options.kinds import (
     duration,
 )
 from iogauge.workload.options.option import Category, Option
-from iogauge.workload.options.reporting import REPORT
 
 DEEPEST = 32_768
 """The most entries of an io_uring ring on Linux."""
@@ -55,24 +64,7 @@ _JOB = (
         aliases=("wait_for_previous",),
     ),
     entry("new_group", Category.JOB, FLAG, "0", "Begin a new group of jobs for group_reporting."),
-    entry(
-        "exitall",
-        Category.JOB,
-        ONE_WAY_FLAG,
-        "0",
-        "End all jobs of the group when one ends. As in fio, the exitall of one job holds for all jobs.",
-    ),
-    entry(
-        "continue_on_error",
-        Category.JOB,
-        choice(
-            {e.value: e for e in ContinueOnError if e is not ContinueOnError.VERIFY}
-            | {"0": ContinueOnError.NONE, "1": ContinueOnError.ALL},
-            refused={"verify": "needs fio's verify, which is not supported: data is not checked"},
-        ),
-        "none",
-        "Failed I/Os that are counted and do not end the job.",
-    ),
+    *ENDINGS,
 )
 
 _TARGET = (entries.FILENAME, entries.DIRECTORY, *FILES)
@@ -147,6 +139,7 @@ _SIZE = (
         "Number of I/Os after which the job ends.",
     ),
     entry("loops", Category.SIZE, count(), "1", "Number of times that the job runs over its region."),
+    *ZONES,
 )
 
 _TIME = (
@@ -182,6 +175,7 @@ _TIME = (
         "Delay before the job starts. With a range, a delay is drawn for each clone.",
         field="startdelay_ns",
     ),
+    *STEADY,
 )
 
 REPLACED_ENGINES = {
@@ -205,7 +199,9 @@ _DEPTH = (
         "psync",
         "How I/Os reach the target. `sync` is psync, which needs no seek before an I/O; `pvsync` and `vsync` are "
         "pvsync2 (fio's vsync also merges neighbouring I/Os). "
-        "`io_uring_cmd` sends NVMe commands past the block layer, to `/dev/ng0n1` or, unlike fio, `/dev/nvme0n1`.",
+        "`io_uring_cmd` sends NVMe commands past the block layer, to `/dev/ng0n1` or, unlike fio, `/dev/nvme0n1`. "
+        "`mmap` copies from and to a mapping of the file, and with direct=1 drops its pages after each I/O. `posixaio` "
+        "is the C library's threads, which serve the I/Os to one file one by one.",
         always=True,
     ),
     entry("iodepth", Category.DEPTH, count(1, DEEPEST), "1", "Most I/Os in flight."),
@@ -257,9 +253,43 @@ _DEPTH = (
         "CPU of the kernel thread. Needs sqthread_poll.",
         *RINGS,
     ),
+    engine_option(
+        "uncached",
+        NUMBER_SWITCH,
+        "0",
+        "Drop the pages of buffered I/Os from the page cache (RWF_DONTCACHE, Linux 6.14). No effect with direct=1.",
+        EngineKind.IO_URING,
+        EngineKind.PVSYNC2,
+    ),
+    engine_option(
+        "nowait",
+        NUMBER_SWITCH,
+        "0",
+        "Let I/Os that would block fail with EAGAIN instead (RWF_NOWAIT).",
+        EngineKind.IO_URING,
+        EngineKind.LIBAIO,
+        EngineKind.PVSYNC2,
+    ),
+    *PRIORITIES,
+)
+
+ATOMIC = (EngineKind.IO_URING, EngineKind.LIBAIO, EngineKind.PVSYNC2)
+"""The engines that can write atomically, as in fio."""
+
+
+SUBMIT_MODE = Option(
+    name="io_submit_mode",
+    category=Category.RATE,
+    kind=choice({word: word for word in ("inline", "offload")}),
+    default="inline",
+    help="In fio, offload keeps a rate although I/Os wait. iogauge's rates are always kept, so both are the same; "
+    "offload is refused for a synchronous engine with a depth, whose I/Os fio then makes in parallel.",
+    store=lambda partial, value: partial.values.update(io_submit_mode=value),
+    text=entries.never,
 )
 
 _RATE = (
+    SUBMIT_MODE,
     per_direction(
         "rate",
         Category.RATE,
@@ -319,6 +349,7 @@ _RATE = (
         "Time between two pauses of thinktime. With thinktime_blocks, whichever is over first.",
         field="thinktime_iotime_ns",
     ),
+    *FLOWS,
 )
 
 _BUFFERS = (
@@ -342,6 +373,7 @@ _BUFFERS = (
         "How far the written data can be compressed. Switches refill_buffers on; 100 means zero_buffers.",
         field="buffer_compress_percent",
     ),
+    *MEMORY,
 )
 
 _CPU = (
@@ -371,6 +403,7 @@ _CPU = (
         "unchanged",
         "Class of that priority: 1 real-time, 2 best-effort, 3 idle. 0, and prio alone, mean best-effort.",
     ),
+    *NUMA,
 )
 
 _DURABILITY = (
@@ -384,11 +417,27 @@ _DURABILITY = (
         "Drop the target's cached pages before the job begins.",
     ),
     entry(
+        "fadvise_hint",
+        Category.DURABILITY,
+        choice({word: word for word in ("1", "0", "random", "sequential")}),
+        "1",
+        "What the kernel is told about the order of buffered I/Os, which decides how much it reads ahead: that of the "
+        "job (`1`), nothing (`0`), or this one.",
+    ),
+    entry(
         "pre_read",
         Category.DURABILITY,
         SWITCH,
         "0",
         "Read the region into the page cache before the job begins. Switches invalidate off; needs direct=0.",
+    ),
+    entry(
+        "atomic",
+        Category.DURABILITY,
+        SWITCH,
+        "0",
+        "Write so that no power failure tears a block (RWF_ATOMIC, Linux 6.11, if the drive can). Needs direct=1 and "
+        "ioengine=io_uring, libaio or pvsync2.",
     ),
     entry(
         "sync",
@@ -405,6 +454,7 @@ _DURABILITY = (
         "0 (never)",
         "Number of writes between two calls of fdatasync.",
     ),
+    *SYNCS,
     entry(
         "end_fsync",
         Category.DURABILITY,
@@ -422,7 +472,8 @@ _DURABILITY = (
 )
 
 OPTIONS: tuple[Option, ...] = (
-    *_JOB, *_TARGET, *_PATTERN, *_SIZE, *_TIME, *_DEPTH, *_RATE, *_BUFFERS, *_CPU, *_DURABILITY, *REPORT,
+    *_JOB, *_TARGET, *_PATTERN, *_SIZE, *_TIME, *_DEPTH, *_RATE, *REPLAY, *_BUFFERS, *VERIFY, *_CPU, *_DURABILITY,
+    *REPORT,
 )  # fmt: skip
 """Every supported option, by chapter."""
 

@@ -20,6 +20,7 @@ from iogauge.workload.problem import BadValue, Place, shown
 from iogauge.workload.reading.ini import Line, Section
 from iogauge.workload.reading.resolve import resolve
 from iogauge.workload.reading.substitute import substitute
+from iogauge.workload.stages import stages
 from iogauge.workload.suggest import closest
 
 
@@ -129,6 +130,7 @@ class Builder:
         if any(job.exitall for job in self._jobs):
             # In fio the exitall of one job holds for all jobs of the process.
             self._jobs = [job.model_copy(update={"exitall": True}) for job in self._jobs]
+        stages(self._jobs, source=self._source)
         return JobFile(
             jobs=tuple(self._jobs),
             source=self._source,

@@ -13,9 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import BlockSize, EngineKind, Job, PerDirection, Rw, UniformDistribution
+from iogauge.schema import BlockSize, Checksum, EngineKind, Job, Pacing, PerDirection, Rw, UniformDistribution
 from iogauge.text import invalid
+from iogauge.workload import verification
+from iogauge.workload.numbers import SECOND
+from iogauge.workload.options.chapters.steady import DEFAULT_STEADINESS
 from iogauge.workload.options.partial_job import PartialJob
+from iogauge.workload.options.table import ATOMIC
 from iogauge.workload.problem import Place
 
 _PER_DIRECTION = {
@@ -25,6 +29,16 @@ _PER_DIRECTION = {
     "ba": PerDirection[int],
     "percentage_random": PerDirection[float],
 }
+
+_WITHOUT_PATTERN = (
+    "rate", "rate_iops", "rate_process", "thinktime", "time_based", "loops", "io_size", "offset_increment",
+    "fsync", "fdatasync", "sync_file_range", "zonemode", "zonesize",
+)  # fmt: skip
+"""Options of patterns that would have no effect on a trace, and that fio ignores silently."""
+_WITHOUT_FLOW = ("rate_Bps", "rate_iops", "thinktime_ns", "verify", "read_iolog")
+"""Fields of jobs that issue at times of their own, or requests that belong to no flow."""
+MOST_TIME_SCALE = 10**6
+"""A trace ten thousand times as fast."""
 
 
 def resolve(partial: PartialJob, *, name: str, place: Place) -> Job:
@@ -54,8 +68,13 @@ class _Resolver:
             self._rates,
             self._randomness,
             self._buffers,
+            self._verification,
             self._sizes,
             self._engine,
+            self._memory,
+            self._zones,
+            self._replay,
+            self._flow,
             self._logs,
         ):
             rule()
@@ -92,7 +111,7 @@ class _Resolver:
                 self._values[field] = model(read=read, write=write, trim=trim)
 
     def _files(self) -> None:
-        open_files, names = self._values.pop("openfiles", 0), self._values.get("filenames", ())
+        names = self._values.get("filenames", ())
         if names:
             self._values.pop("directory", None)
             self._values.pop("filename_format", None)
@@ -100,10 +119,8 @@ class _Resolver:
                 raise self._error(
                     "nrfiles", f"contradicts filename, which names {len(names)}", "remove one of them"
                 )
-        if 0 < open_files < (len(names) or self._get("nrfiles")):
-            raise self._error(
-                "openfiles", "is below the number of files, which all stay open", "raise or remove it"
-            )
+        if self._get("openfiles") >= (len(names) or self._get("nrfiles")):
+            self._values["openfiles"] = 0
 
     def _depth(self) -> None:
         depth = self._get("iodepth")
@@ -113,6 +130,13 @@ class _Resolver:
         batch = self._get("iodepth_batch")
         if batch is not None and (batch == 0 or batch > depth):
             self._values["iodepth_batch"] = depth
+        offload = self._values.pop("io_submit_mode", "inline") == "offload"
+        if offload and self._get("ioengine").is_synchronous and depth > 1:
+            raise self._error(
+                "io_submit_mode",
+                "offload with a synchronous engine makes iodepth I/Os in parallel in fio",
+                "use numjobs, or ioengine=io_uring",
+            )
         least, most = self._get("iodepth_batch_complete_min"), self._get("iodepth_batch_complete_max")
         if most is not None:
             self._values["iodepth_batch_complete_max"] = max(most, least or 1)
@@ -120,6 +144,17 @@ class _Resolver:
     def _time(self) -> None:
         if self._get("time_based") and not self._get("runtime_ns"):
             raise self._error("time_based", "needs a runtime", "add runtime, or remove time_based")
+        duration_ns, sample_ns = self._get("steadystate_duration_ns"), self._get("steadystate_interval_ns")
+        if duration_ns and self._get("steadystate") is None:
+            self._values["steadystate"] = DEFAULT_STEADINESS
+        if duration_ns and sample_ns < SECOND:
+            raise self._error("steadystate_check_interval", "is below a second", "use at least 1s, as in fio")
+        if duration_ns and (duration_ns % sample_ns or duration_ns <= sample_ns):
+            raise self._error(
+                "steadystate_duration",
+                "is no multiple of steadystate_check_interval, twice that or more",
+                "use whole intervals",
+            )
         if self._get("loops") == 0:
             self._values["loops"] = 1
         self._values["thinktime_spin_ns"] = min(self._get("thinktime_spin_ns"), self._get("thinktime_ns"))
@@ -160,6 +195,12 @@ class _Resolver:
         elif compress and not self._is_set("refill_buffers"):
             self._values["refill_buffers"] = True
 
+    def _verification(self) -> None:
+        if self._get("verify_pattern") and not self._is_set("verify"):
+            self._values["verify"] = Checksum.PATTERN_HDR
+        if problem := verification.problem(Job.model_construct(**self._values)):
+            raise self._error(problem.option, problem.reason, problem.hint)
+
     def _sizes(self) -> None:
         size, repeats = self._get("size"), self._get("time_based") or self._get("loops") > 1
         if self._get("filesize") and size is not None and size.percent is None and repeats:
@@ -181,8 +222,90 @@ class _Resolver:
                     "pre_read", "fills the page cache, which the job bypasses", "remove it, or set direct=0"
                 )
             self._values["invalidate"] = False
+        if any(self._get("cmdprio_percentage")) and any(self._get("cmdprio_bssplit")):
+            raise self._error(
+                "cmdprio_bssplit", "cannot be combined with cmdprio_percentage", "remove one of them"
+            )
+        if self._get("log_prio") and any(self._get("cmdprio_percentage") + self._get("cmdprio_bssplit")):
+            raise self._error(
+                "log_prio", "would log a job's own priority for all I/Os of a job with cmdprio", "remove it"
+            )
         if self._values.get("sqthread_poll_cpu") is not None and not self._values.get("sqthread_poll"):
             raise self._error("sqthread_poll_cpu", "has no effect without sqthread_poll", "add sqthread_poll")
+
+    def _memory(self) -> None:
+        if self._get("numa_cpu_nodes") and self._get("cpus_allowed"):
+            raise self._error("numa_cpu_nodes", "cannot be combined with cpus_allowed", "keep one of them")
+        if self._get("atomic"):
+            if self._get("ioengine") not in ATOMIC:
+                raise self._error("atomic", "is not possible with this ioengine", "use io_uring or libaio")
+            if not self._get("direct"):
+                raise self._error("atomic", "needs direct I/O", "add direct=1")
+        if self._get("unlink_each_loop") and self._get("loops") > 1:
+            raise self._error(
+                "unlink_each_loop",
+                "with loops is not supported: files are laid out once",
+                "remove one of them",
+            )
+
+    def _zones(self) -> None:
+        size = self._get("zonesize")
+        if not self._is_set("zonemode"):
+            self._values["zonemode"] = "strided" if size else "none"
+        if self._get("zonemode") == "none":
+            if size:
+                raise self._error("zonemode", "contradicts zonesize", "remove one of them")
+            return
+        if not size:
+            raise self._error("zonemode", "strided needs zonesize", "add zonesize, such as 64m")
+        files = len(self._get("filenames")) or self._get("nrfiles")
+        blocks = {end for of in _three(self._values["bs"]) for end in (of.minimum_bytes, of.maximum_bytes)}
+        covered = self._get("zonerange") or size
+        for wrong, reason, hint in (
+            (files > 1, "is for a single file: fio ignores it otherwise", "use a job for each file"),
+            (
+                self._get("rw") in (Rw.TRIMWRITE, Rw.RANDTRIMWRITE),
+                "does not fit a trimwrite pattern",
+                "use trim",
+            ),
+            (len(blocks) > 1, "needs one block size for all directions", "set bs to one size"),
+            (
+                covered % max(blocks) > 0,
+                "has zones that are no multiple of bs",
+                "change zonerange or zonesize",
+            ),
+        ):
+            if wrong:
+                raise self._error("zonemode" if self._is_set("zonemode") else "zonesize", reason, hint)
+
+    def _replay(self) -> None:
+        if any(character.isspace() for name in self._get("filenames") for character in name) and self._is_set(
+            "write_iolog"
+        ):
+            raise self._error("write_iolog", "cannot tell the name of a file with spaces", "rename the file")
+        if not self._get("read_iolog"):
+            return
+        if self._is_set("write_iolog"):
+            raise self._error("write_iolog", "has no effect on a trace that is replayed", "remove it")
+        for option in _WITHOUT_PATTERN:
+            if self._is_set(option):
+                raise self._error(
+                    option, "has no effect on a trace that is replayed", "remove it, or remove read_iolog"
+                )
+        if self._get("replay_no_stall"):
+            if self._is_set("replay_pacing") and self._get("replay_pacing") is not Pacing.CLOSED:
+                raise self._error("replay_no_stall", "contradicts replay_pacing", "remove one of them")
+            self._values["replay_pacing"] = Pacing.CLOSED
+        if self._get("replay_time_scale") > MOST_TIME_SCALE:
+            raise self._error("replay_time_scale", "is too high", f"write at most {MOST_TIME_SCALE}")
+
+    def _flow(self) -> None:
+        if not self._get("flow"):
+            return
+        for option in _WITHOUT_FLOW:
+            if self._get(option) not in (None, "", 0, Job.model_fields[option].get_default()):
+                name = option.removesuffix("_ns").removesuffix("_Bps")
+                raise self._error("flow", f"cannot be combined with {name}", "remove one of them")
 
     def _logs(self) -> None:
         if self._get("write_hist_log") is not None and not self._get("log_hist_ns"):

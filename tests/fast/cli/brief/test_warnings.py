@@ -19,7 +19,7 @@ def test_every_code_has_its_place() -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 200])
-@pytest.mark.parametrize("command", ["run", "review", "show"])
+@pytest.mark.parametrize("command", ["run", "replay", "review", "show"])
 def test_a_line_each_however_many_there_are(command, columns: int) -> None:
     lines = warning_lines(notices(*Code), command=command, columns=columns, marked=True)
     assert len(lines) == MOST + 1
@@ -44,6 +44,13 @@ def test_the_graver_comes_first_and_each_once() -> None:
         "threads stood ",
         "inexact clock",
     ]
+
+
+def test_a_replay_has_no_remedy_that_only_a_job_has() -> None:
+    codes = (Code.FEW_SAMPLES, Code.NO_PIN, Code.PAGE_CACHE)
+    lines = warning_lines(notices(*codes), command="replay", columns=200, marked=True)
+    assert lines[0].endswith(" (--direct)")
+    assert lines[1] == "context: few samples beyond quantiles marked ~; workers not pinned"
 
 
 def test_a_remedy_is_an_option_of_the_command_at_hand() -> None:

@@ -190,7 +190,7 @@ def test_what_follows_two_dashes_is_a_file(runner: Runner) -> None:  # noqa: F81
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("-unlink=1", "fio's unlink is supported only as unlink=0"),
+        ("-latency_run=1", "fio's latency_run is not supported"),
         ("-nodepth=4", "is not an option"),
     ],
 )

@@ -114,4 +114,4 @@ def test_a_failed_import_leaves_nothing(place: Path, capsys: Capture) -> None:
     assert capsys.readouterr().err.startswith("warning: 1 record left out\n")
     assert main(["trace", "import", "bad.csv", "--format", "nosuch", "--output", "t"]) == 2
     assert main(["trace", "show", "bad.csv"]) == 1
-    assert "is no trace" in capsys.readouterr().err
+    assert "is not a trace" in capsys.readouterr().err

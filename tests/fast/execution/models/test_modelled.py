@@ -15,7 +15,7 @@ from iogauge import catalog, workload
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.execution import execute
-from iogauge.execution.spill import LOG_RECORD, Spill
+from iogauge.execution.log.spill import LOG_RECORD, Spill
 from iogauge.schema import Direction, Interval, Kind, RunRecord
 from iogauge.stats.histogram import Histogram
 

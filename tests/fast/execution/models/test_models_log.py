@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from iogauge import workload
+from iogauge.execution.log.spill import LOG_RECORD, Spill
 from iogauge.execution.modelled import CPUS, Virtual
-from iogauge.execution.planning import make_plan
-from iogauge.execution.spill import LOG_RECORD, Spill
+from iogauge.execution.plans.planning import make_plan
 from iogauge.schema import DriveResult, JobFile, RunPlan, RunResult
 
 TARGET = "model:x"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -52,13 +53,13 @@ def test_thirty_kills_at_random_instants(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_kills_at_random_instants(tmp_path: Path) -> None:
-    dice = random.Random(1000)
-    for name in NAMES:
-        machine = rig(name, tmp_path)
-        owner, guardian = lives(machine)
-        for _ in range(1000 // len(NAMES)):
-            killed(machine, dice, owner, guardian)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_thousand_kills_at_random_instants(name: str, tmp_path: Path) -> None:
+    dice = random.Random(f"1000 {name}")
+    machine = rig(name, tmp_path)
+    owner, guardian = lives(machine)
+    for _ in range(ceil(1000 / len(NAMES))):
+        killed(machine, dice, owner, guardian)
 
 
 def test_a_machine_that_is_tuned_differs(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.execution.spill import LOG_RECORD, NO_INSTANT, Spill
+from iogauge.execution.log.spill import LOG_RECORD, NO_INSTANT, Spill
 from iogauge.report.run import fio_logs, request_logs
 from iogauge.schema import Job, StagePlan
 from iogauge.store.outputs import Claims

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::{BlockSizeShare, Zone};
+use crate::testing::range_syncs;
 
 const UNIT: u32 = 512;
 
@@ -76,11 +77,12 @@ prop_compose! {
         random in prop_oneof![Just(100.0), 0.0..=100.0],
         reads in 0.0..=100.0,
         random_map: bool,
-        syncs in (0u64..4, 0u64..4),
+        syncs in (0u64..4, 0u64..4, 0u64..4),
         file_order in prop_oneof![
             2 => Just(FileOrder::Roundrobin), 1 => Just(FileOrder::Random), 1 => Just(FileOrder::Sequential)
         ],
         file_run in prop_oneof![Just(1u64), 2u64..5],
+        open_files in 0u64..4,
     ) -> PatternPlan {
         PatternPlan {
             rw,
@@ -92,9 +94,12 @@ prop_compose! {
             random_map,
             fsync_every: syncs.0,
             fdatasync_every: syncs.1,
+            sync_file_range: range_syncs(syncs.2),
             sync_at_end: false,
             file_order,
             file_run,
+            open_files,
+            strides: None,
         }
     }
 }
@@ -116,7 +121,7 @@ proptest! {
             prop_assert!(ios.iter().any(|io| io.length_bytes > 0));
             for io in &ios {
                 let (start, bytes) = regions[io.target as usize];
-                if matches!(io.kind, Kind::Sync | Kind::DataSync) {
+                if matches!(io.kind, Kind::Sync | Kind::DataSync | Kind::RangeSync) {
                     prop_assert_eq!((io.offset_bytes, io.length_bytes), (0, 0));
                 } else {
                     prop_assert!(io.length_bytes > 0);
@@ -199,6 +204,7 @@ proptest! {
             percentage_random: same(&100.0),
             fsync_every: 0,
             fdatasync_every: 0,
+            sync_file_range: None,
             sync_at_end: false,
             ..plan
         };

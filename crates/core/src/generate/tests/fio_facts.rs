@@ -6,6 +6,7 @@
 use super::*;
 use crate::plan::BlockSizeShare;
 use crate::request::Direction;
+use crate::testing::range_syncs;
 
 fn requests_of(plan: &PatternPlan, sizes_kib: &[u64]) -> String {
     let regions: Vec<(u64, u64)> = sizes_kib.iter().map(|kib| (0, kib * KIB)).collect();
@@ -165,19 +166,26 @@ fn a_trim_is_followed_by_a_write_of_the_same_blocks() {
 
 #[test]
 fn syncs_follow_writes() {
-    for (fsync_every, fdatasync_every, expected) in [
+    for (fsync_every, fdatasync_every, range_every, expected) in [
         // --fsync=1 --size=16k: none after the last write.
-        (1, 0, "w0+4 f w4+4 f w8+4 f w12+4"),
+        (1, 0, 0, "w0+4 f w4+4 f w8+4 f w12+4"),
         // --fsync=2
-        (2, 0, "w0+4 w4+4 f w8+4 w12+4"),
+        (2, 0, 0, "w0+4 w4+4 f w8+4 w12+4"),
         // --fsync=3 --fdatasync=2
-        (3, 2, "w0+4 w4+4 d w8+4 f w12+4"),
+        (3, 2, 0, "w0+4 w4+4 d w8+4 f w12+4"),
         // Both at once: one fsync.
-        (2, 2, "w0+4 w4+4 f w8+4 w12+4"),
+        (2, 2, 0, "w0+4 w4+4 f w8+4 w12+4"),
+        // --sync_file_range=write
+        (0, 0, 1, "w0+4 s w4+4 s w8+4 s w12+4"),
+        // --fdatasync=3 --sync_file_range=write:2
+        (0, 3, 2, "w0+4 w4+4 s w8+4 d w12+4"),
+        // --fsync=2 --sync_file_range=write:2
+        (2, 0, 2, "w0+4 w4+4 f w8+4 w12+4"),
     ] {
         let plan = PatternPlan {
             fsync_every,
             fdatasync_every,
+            sync_file_range: range_syncs(range_every),
             sync_at_end: false,
             ..plan(Rw::Write)
         };
@@ -247,16 +255,34 @@ fn files_drawn_at_random_are_finished_and_have_their_runs() {
 }
 
 #[test]
-fn a_sync_goes_to_the_file_just_written() {
-    // fio syncs the next file instead: `w0+4 1:f w4+4 1:f` until the first file is full.
+fn a_sync_goes_to_the_file_whose_turn_is_next() {
+    // --filename=a:b --rw=write --fsync=1: the second file is written only when the first is full.
     let plan = PatternPlan {
         fsync_every: 1,
         ..plan(Rw::Write)
     };
     assert_eq!(
         requests_of(&plan, &[8, 8]),
-        "w0+4 f 1:w0+4 1:f w4+4 f 1:w4+4"
+        "w0+4 1:f w4+4 1:f 1:w0+4 1:f 1:w4+4"
     );
+}
+
+#[test]
+fn holes_wrap_around_at_the_ends_of_the_file() {
+    for (gap_kib, file_kib, expected) in [
+        // --offset=8k --size=32k --rw=read:4k of a file of 40k: the region is at its end before the file is.
+        (4, 40, "r8+4 r16+4 r24+4 r32+4"),
+        // --rw=read:36k: the file's end is jumped over, and the wrap counts from the start of the file.
+        (36, 40, "r8+4 r16+4 r16+4 r16+4 r16+4 r16+4 r16+4 r16+4"),
+        // --rw=read:-8k: backwards from 24k, where the region ends in the file's own offsets.
+        (-8, 40, "r24+4 r20+4 r16+4 r12+4 r8+4 r32+4 r28+4 r24+4"),
+    ] {
+        let mut pattern = Pattern::new(&with_gap(Rw::Read, gap_kib), &[(8 * KIB, 32 * KIB)], 1)
+            .expect("the plan is valid")
+            .with_holes(std::iter::once(file_kib * KIB), false);
+        let ios: Vec<String> = pass(&mut pattern).iter().map(show).collect();
+        assert_eq!(ios.join(" "), expected, "{gap_kib}k");
+    }
 }
 
 #[test]

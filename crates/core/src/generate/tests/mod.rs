@@ -5,6 +5,7 @@ mod fio_facts;
 mod laws;
 mod mixes;
 pub(in crate::generate) mod statistics;
+mod strides;
 
 use super::{Io, Pattern};
 use crate::plan::{Distribution, FileOrder, PatternPlan, PerDirection, Rw, SizesPlan};
@@ -42,9 +43,12 @@ pub(super) fn plan(rw: Rw) -> PatternPlan {
         random_map: true,
         fsync_every: 0,
         fdatasync_every: 0,
+        sync_file_range: None,
         sync_at_end: false,
         file_order: FileOrder::Roundrobin,
         file_run: 1,
+        open_files: 0,
+        strides: None,
     }
 }
 
@@ -57,7 +61,7 @@ pub(super) fn pass(pattern: &mut Pattern) -> Vec<Io> {
     std::iter::from_fn(|| pattern.next()).collect()
 }
 
-/// A request as `r8+4`: kind, offset and length in KiB; of another file than the first as `1:r8+4`; syncs as `f`, `d`.
+/// A request as `r8+4`: kind, offset and length in KiB; of another file than the first as `1:r8+4`; syncs as `f`, `d`, `s`.
 pub(super) fn show(io: &Io) -> String {
     let file = if io.target == 0 {
         String::new()
@@ -70,6 +74,7 @@ pub(super) fn show(io: &Io) -> String {
         Kind::Trim => "t",
         Kind::Sync => return format!("{file}f"),
         Kind::DataSync => return format!("{file}d"),
+        Kind::RangeSync => return format!("{file}s"),
     };
     format!(
         "{file}{letter}{}+{}",

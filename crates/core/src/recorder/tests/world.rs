@@ -82,12 +82,13 @@ pub(super) enum Event {
     Refuse(u32),
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind::Read,
     Kind::Write,
     Kind::Trim,
     Kind::Sync,
     Kind::DataSync,
+    Kind::RangeSync,
 ];
 
 fn moments() -> impl Strategy<Value = Nanos> {
@@ -161,6 +162,7 @@ pub(super) fn finished(
         length_bytes: 4096,
         intended,
         ready,
+        check: Default::default(),
     };
     (
         request,

@@ -250,3 +250,33 @@ fn a_worker_that_is_stopped_syncs_what_it_wrote() {
     };
     assert_eq!((sync.kind, sync.intended), (Kind::Sync, 3));
 }
+
+#[test]
+fn the_errors_that_are_ignored_are_those_of_the_job() {
+    const ENOSPC: i32 = 28;
+    let tolerant = WorkerPlan {
+        continue_on_write_error: true,
+        ignored_write_errors: vec![ENOSPC],
+        ..plan(Rw::Write)
+    };
+    for (errno, goes_on) in [(ENOSPC, true), (5, false)] {
+        let mut worker = Worker::new(&tolerant).unwrap();
+        worker.begin(0, 0, 0);
+        assert!(matches!(worker.next(0), Want::Issue(_)));
+        worker.complete(&done(0, 7, Err(Errno(errno))));
+        assert_eq!(worker.failed().is_none(), goes_on);
+    }
+}
+
+#[test]
+fn a_job_that_only_creates_files_issues_nothing() {
+    let mut creating = WorkerPlan {
+        create_only: true,
+        runtime_ns: SECOND,
+        ..plan(Rw::Write)
+    };
+    creating.pattern.sync_at_end = true;
+    let mut worker = Worker::new(&creating).unwrap();
+    worker.begin(0, 0, SECOND);
+    assert_eq!(worker.next(0), Want::Finished);
+}

@@ -105,6 +105,8 @@ pub(super) struct Trace {
     pub(super) end: Nanos,
     /// When it busy-waited: from, to.
     pub(super) spins: Vec<(Nanos, Nanos)>,
+    /// How often what was written had to be made durable.
+    pub(super) settled: u64,
 }
 
 impl Trace {
@@ -128,7 +130,11 @@ impl Trace {
 
 /// Runs `plan` to its end.
 pub(super) fn run(plan: &WorkerPlan, world: World<'_>) -> Trace {
-    let mut worker = Worker::new(plan).expect("the plan is valid");
+    drive(Worker::new(plan).expect("the plan is valid"), plan, world)
+}
+
+/// Drives a worker of `plan` to its end.
+pub(super) fn drive(mut worker: Worker, plan: &WorkerPlan, world: World<'_>) -> Trace {
     worker.begin(START, plan.ramp_ns, plan.runtime_ns);
     Sim {
         depth: plan.iodepth,
@@ -145,6 +151,7 @@ pub(super) fn run(plan: &WorkerPlan, world: World<'_>) -> Trace {
             worker,
             end: 0,
             spins: Vec::new(),
+            settled: 0,
         },
         world,
     }
@@ -202,6 +209,10 @@ impl Sim<'_> {
                     assert_eq!(self.trace.worker.in_flight(), 0);
                     self.trace.end = self.now;
                     return self.trace;
+                }
+                Some(Want::Settle) => {
+                    assert!(self.in_flight.is_empty(), "settled with requests in flight");
+                    self.trace.settled += 1;
                 }
                 Some(Want::Spin { until }) => {
                     assert!(until > self.now && self.in_flight.is_empty());

@@ -8,13 +8,15 @@ use iogauge_core::{Errno, Kind, Request};
 use crate::engines::buffers::Buffers;
 use crate::engines::commands::Commands;
 use crate::engines::commands::sqe::{Access, Template, Trim};
-use crate::engines::files::File;
+use crate::engines::files::{self, File};
+use crate::engines::priorities::Priorities;
 use crate::engines::ring::{Ring, enter_failed};
 use crate::error::Error;
 
 /// The templates of a worker's files.
 pub(crate) struct FileCommands {
     templates: Vec<Template>,
+    priorities: Priorities,
     /// Whether the ring polls: it then takes no syncs.
     polls: bool,
 }
@@ -29,7 +31,7 @@ impl Commands for FileCommands {
         files: &[File],
         registered: bool,
     ) -> Result<Self, Error> {
-        let trims = plan.pattern.rw.trims();
+        let trims = plan.trims();
         let mut templates = Vec::with_capacity(files.len());
         for (index, file) in files.iter().enumerate() {
             let fd = if registered { index as i32 } else { file.raw() };
@@ -38,7 +40,8 @@ impl Commands for FileCommands {
                 fixed_buffers: plan.engine.fixedbufs,
                 nonblocking: file.takes_nonblocking(),
             };
-            let mut template = Template::new(fd, access);
+            let mut template = Template::new(fd, access, files::request_flags(&plan.engine));
+            template.range_flags = file.range_flags();
             if trims {
                 template.trim = how_to_trim(ring, file, &template)?;
             }
@@ -46,6 +49,7 @@ impl Commands for FileCommands {
         }
         Ok(Self {
             templates,
+            priorities: Priorities::new(plan),
             polls: ring.mode.poll,
         })
     }
@@ -56,6 +60,8 @@ impl Commands for FileCommands {
             Kind::Read | Kind::Write => false,
             Kind::Trim => self.templates[request.target as usize].trim == Trim::Blocking,
             Kind::Sync | Kind::DataSync => self.polls,
+            // To the kernel, no bytes are all to the end of the file.
+            Kind::RangeSync => self.polls || request.length_bytes == 0,
         }
     }
 
@@ -63,6 +69,7 @@ impl Commands for FileCommands {
     fn entry(&mut self, request: &Request, buffers: &Buffers) -> squeue::Entry {
         self.templates[request.target as usize]
             .entry(request, buffers)
+            .with_priority(self.priorities.draw(request))
             .into_entry()
     }
 

@@ -233,7 +233,7 @@ impl Commands for NvmeCommands {
         let entry = match request.kind {
             Kind::Read => moved(READ, 0),
             Kind::Write => moved(WRITE, self.write_flags),
-            Kind::Sync | Kind::DataSync => namespace.entry(
+            Kind::Sync | Kind::DataSync | Kind::RangeSync => namespace.entry(
                 request,
                 Command {
                     opcode: FLUSH,
@@ -352,6 +352,7 @@ mod tests {
                 length_bytes: 2 * 4096,
                 intended: 0,
                 ready: 0,
+                check: Default::default(),
             };
             assert_eq!(namespace.blocks(&request), (first, blocks));
         }

@@ -8,7 +8,7 @@ use io_uring::{opcode, squeue};
 use iogauge_core::{Kind, Request};
 
 use crate::engines::buffers::Buffers;
-use crate::engines::files::PUNCH;
+use crate::engines::files::{self, PUNCH};
 
 /// One SQE, in the kernel's layout.
 #[repr(C)]
@@ -35,6 +35,12 @@ pub(crate) struct Sqe {
 const _: () = assert!(size_of::<Sqe>() == 64 && align_of::<Sqe>() == align_of::<squeue::Entry>());
 
 impl Sqe {
+    /// Adds an I/O priority; 0: that of the thread.
+    #[inline(always)]
+    pub(crate) fn with_priority(self, priority: u16) -> Sqe {
+        Sqe { priority, ..self }
+    }
+
     /// Converts it to the crate's entry.
     #[inline(always)]
     pub(crate) fn into_entry(self) -> squeue::Entry {
@@ -60,6 +66,8 @@ pub(crate) struct Template {
     read: Sqe,
     write: Sqe,
     pub(crate) trim: Trim,
+    /// The flags of sync_file_range.
+    pub(crate) range_flags: u32,
     /// `ASYNC` for discards of a device that always blocks on I/O: the kernel itself hands reads and writes of such a
     /// device to a worker thread, but fails its discards.
     discard_flags: u8,
@@ -89,8 +97,9 @@ const DATASYNC: u32 = 1;
 const DISCARD: u64 = 0x1200;
 
 impl Template {
-    /// Creates the template of a file, by its descriptor or by its index among the registered files.
-    pub(crate) fn new(fd: i32, access: Access) -> Template {
+    /// Creates the template of a file, by its descriptor or by its index among the registered files, with the flags of
+    /// its reads and of its writes.
+    pub(crate) fn new(fd: i32, access: Access, (read_flags, write_flags): (i32, i32)) -> Template {
         let (read, write) = if access.fixed_buffers {
             (opcode::ReadFixed::CODE, opcode::WriteFixed::CODE)
         } else {
@@ -103,9 +112,16 @@ impl Template {
             ..Sqe::default()
         };
         Template {
-            read: of(read),
-            write: of(write),
+            read: Sqe {
+                op_flags: read_flags as u32,
+                ..of(read)
+            },
+            write: Sqe {
+                op_flags: write_flags as u32,
+                ..of(write)
+            },
             trim: Trim::Blocking,
+            range_flags: 0,
             discard_flags: if access.nonblocking { 0 } else { ASYNC },
         }
     }
@@ -125,6 +141,7 @@ impl Template {
         let without_data = |opcode| Sqe {
             opcode,
             user_data,
+            op_flags: 0,
             ..self.read
         };
         match request.kind {
@@ -134,6 +151,12 @@ impl Template {
             Kind::DataSync => Sqe {
                 op_flags: DATASYNC,
                 ..without_data(opcode::Fsync::CODE)
+            },
+            Kind::RangeSync => Sqe {
+                offset: request.offset_bytes,
+                length: files::kernel_length(request),
+                op_flags: self.range_flags,
+                ..without_data(opcode::SyncFileRange::CODE)
             },
             Kind::Trim if self.trim == Trim::Command => Sqe {
                 user_data,
@@ -156,6 +179,7 @@ impl Template {
             offset: DISCARD,
             address: offset_bytes,
             address3: length_bytes,
+            op_flags: 0,
             ..self.read
         }
     }

@@ -113,6 +113,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         recorder,
         busy: Busy::default(),
         log: None,
+        verified: Default::default(),
     });
     let (signals, heartbeat) = (Signals::default(), Heartbeat::default());
     let looping = Loop {
@@ -123,6 +124,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         submit_batch: batches.0,
         tick: 100 * MILLISECOND,
         ramp_end: 0,
+        settle: &|| Ok(()),
     };
     let mut device = Device {
         now: 0.into(),

@@ -29,7 +29,7 @@ impl ByKind {
         match kind {
             Kind::Read => &mut self.reads,
             Kind::Write => &mut self.writes,
-            Kind::Trim | Kind::Sync | Kind::DataSync => &mut self.others,
+            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => &mut self.others,
         }
     }
 }

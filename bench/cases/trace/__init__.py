@@ -1,0 +1,1 @@
+"""Traces that are imported, and latencies that are traced."""

@@ -1,0 +1,41 @@
+//! What looks at requests besides the worker itself: verification, the ranges of syncs, and a flow. Few
+//! jobs have any of them, so that others pay for one test before a request, one at its issue and one at its completion.
+
+use super::Worker;
+use crate::generate::Io;
+use crate::request::{Completion, Request, Want};
+use crate::time::Nanos;
+
+impl Worker {
+    /// Returns what the worker wants before the next request of its pattern; `None`: that request.
+    #[cold]
+    pub(super) fn before_request(&mut self, now: Nanos) -> Option<Want> {
+        self.read_back(now).or_else(|| self.held(now))
+    }
+
+    /// Notes a request that is being issued, and returns it with what is known of it.
+    #[cold]
+    pub(super) fn watch(&mut self, mut request: Request, io: &Io) -> Request {
+        if let Some(verifying) = &mut self.verifying {
+            request.check = verifying.issue(io);
+        }
+        if let Some(written) = &mut self.written {
+            request = written.issue(request);
+        }
+        if let Some(flowing) = &mut self.flowing {
+            flowing.count();
+        }
+        self.slots.replace(request)
+    }
+
+    /// Notes a completion.
+    #[inline(never)]
+    pub(super) fn watch_return(&mut self, completion: &Completion) {
+        if self.verifying.is_some() {
+            self.verified(completion);
+        }
+        if let Some(written) = &mut self.written {
+            written.returned(self.slots.request(completion.slot), completion);
+        }
+    }
+}

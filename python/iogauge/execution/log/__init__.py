@@ -1,0 +1,1 @@
+"""The log of every request: read from the spill that the core wrote, and made into columns."""

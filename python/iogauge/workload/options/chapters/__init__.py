@@ -1,0 +1,1 @@
+"""The options of one purpose each, which the table of all options joins."""
