@@ -17,7 +17,7 @@ mod verify;
 use serde::Deserialize;
 
 pub use self::flow::FlowPlan;
-pub use endings::{ExitWhat, SteadyFigure, SteadyPlan};
+pub use endings::{ExitWhat, LatencyTargetPlan, SteadyFigure, SteadyPlan};
 pub use engine::{EngineKind, EnginePlan, SyncMode};
 pub use hints::{Advice, PriorityPlan};
 pub use memory::{MemoryPlan, NumaMode, NumaPlan};
@@ -324,6 +324,8 @@ pub struct WorkerPlan {
     pub group: u32,
     /// When its row is steady and it ends; absent: never.
     pub steady: Option<SteadyPlan>,
+    /// The latency for which it looks for its depth, from 1 to `iodepth`; absent: `iodepth` is its depth.
+    pub latency_target: Option<LatencyTargetPlan>,
     /// Its files are laid out, and it issues nothing.
     pub create_only: bool,
     /// Its memory.

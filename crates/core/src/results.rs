@@ -252,6 +252,14 @@ impl VerifyResult {
     }
 }
 
+/// What became of a worker's search for its depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct LatencyTargetResult {
+    pub depth: u32,
+    pub arrived: bool,
+}
+
 /// What one thread cost and how busy it was.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs)]
@@ -281,6 +289,7 @@ pub struct WorkerResult {
     pub log_dropped: u64,
     pub log_wait_ns: Nanos,
     pub verify: Option<VerifyResult>,
+    pub latency_target: Option<LatencyTargetResult>,
     pub error: Option<String>,
     pub stuck: bool,
 }

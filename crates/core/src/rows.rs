@@ -84,6 +84,12 @@ impl Row {
     /// Adds a worker's slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
         self.fill_zeros(worker, slice.start);
+        if let Some(source) = self.sources.get_mut(&worker)
+            && !slice.span.ramp
+        {
+            // The first slice that counts tells where a ramp of unknown length ended.
+            source.cutter.ramp_end = source.cutter.ramp_end.min(slice.start);
+        }
         self.pending_at(slice.span, slice.start, slice.end)
             .add(slice);
         if let Some(source) = self.sources.get_mut(&worker) {

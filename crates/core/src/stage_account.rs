@@ -12,7 +12,8 @@ use crate::log_record::LogOrigin;
 use crate::plan::{RunPlan, StagePlan, WorkerPlan};
 use crate::recorder::{Cutter, Handover, Recorder, SliceSource};
 use crate::results::{
-    InFlight, Interval, MOST_OVERDUE, StageResult, ThreadUsage, VerifyResult, WorkerResult,
+    InFlight, Interval, LatencyTargetResult, MOST_OVERDUE, StageResult, ThreadUsage, VerifyResult,
+    WorkerResult,
 };
 use crate::rows::Row;
 use crate::stage::Stage;
@@ -229,7 +230,15 @@ impl<'a> StageAccount<'a> {
             self.leave_in_flight(worker, end.worker, at);
         }
         let plan = &self.plan.workers[worker];
+        if end.worker.misses_target() {
+            let name = &plan.name;
+            self.fail(
+                worker,
+                format!("{name}: a request missed latency_target at depth 1"),
+            );
+        }
         let account = &mut self.accounts[worker];
+        let measured_from = end.worker.measured_from().saturating_sub(self.start);
         account.result = Some(WorkerResult {
             cpus: end.cpus,
             overdue: end.worker.overdue(MOST_OVERDUE),
@@ -241,6 +250,11 @@ impl<'a> StageAccount<'a> {
                 state: end.worker.verify_state(),
                 ..verify
             }),
+            latency_target: end
+                .worker
+                .searched_depth()
+                .map(|(depth, arrived)| LatencyTargetResult { depth, arrived }),
+            start_ns: measured_from.min(since_start),
             error: account.error.clone(),
             stuck: end.stuck,
             ..WorkerResult::new(plan, self.index, since_start, end.busy, &end.usage)

@@ -132,6 +132,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         exit_what: ExitWhat::Group,
         group: 0,
         steady: None,
+        latency_target: None,
         create_only: false,
         memory: MemoryPlan::default(),
         invalidate: false,

@@ -10,6 +10,7 @@
 
 mod burst;
 mod completing;
+mod depth_search;
 mod draw;
 mod ending;
 mod flowing;
@@ -28,6 +29,7 @@ use crate::plan::{Rw, WorkerPlan};
 use crate::replay::{Feed, Replay};
 use crate::request::{Errno, Kind, Request, Want};
 use crate::time::Nanos;
+use depth_search::DepthSearch;
 use flowing::Flowing;
 use limits::{Counted, Limits};
 use slots::Slots;
@@ -61,6 +63,8 @@ pub struct Worker {
     slots: Slots,
     /// A full queue is refilled once this many or fewer requests are in flight.
     refill_at: u32,
+    /// The job's own `refill_at`, if its depth allows it.
+    low_depth: u32,
     /// How many completions each of these waits is for.
     complete_min: u32,
     /// Whether the queue was full and is draining to `refill_at`.
@@ -71,6 +75,8 @@ pub struct Worker {
     end: Nanos,
     /// `Nanos::MAX` after the ramp, or without one.
     ramp_end: Nanos,
+    /// From when on requests are measured; `Nanos::MAX` while it looks for its depth.
+    measured_from: Nanos,
     /// What was issued since the end of the ramp.
     issued: Counted,
     limits: Option<Limits>,
@@ -106,7 +112,9 @@ pub struct Worker {
     written: Option<Box<Written>>,
     /// Its part of a flow; absent in a job that has none.
     flowing: Option<Box<Flowing>>,
-    /// Whether one of these three looks at its requests.
+    /// Its search for its depth; absent in a job that has a fixed one.
+    search: Option<Box<DepthSearch>>,
+    /// Whether one of these four looks at its requests.
     watched: bool,
 }
 
@@ -152,12 +160,16 @@ impl Worker {
         };
         let rw = plan.pattern.rw;
         let written = Written::new(plan);
+        let search = DepthSearch::new(plan);
         let dry = verifying
             .as_ref()
             .is_some_and(|verifying| verifying.is_dry());
         Self {
             source,
-            unconstrained: !plan.is_scheduled() && plan.time_based && verifying.is_none(),
+            unconstrained: !plan.is_scheduled()
+                && plan.time_based
+                && verifying.is_none()
+                && search.is_none(),
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),
@@ -166,15 +178,15 @@ impl Worker {
             pending: None,
             deferred: None,
             slots: Slots::new(plan.iodepth),
-            refill_at: plan
-                .iodepth_low
-                .min(plan.iodepth.saturating_sub(plan.complete_min.max(1))),
+            refill_at: 0,
+            low_depth: plan.iodepth_low,
             complete_min: plan.complete_min.max(1),
             blocked: false,
             draining: plan.create_only,
             start: 0,
             end: Nanos::MAX,
             ramp_end: Nanos::MAX,
+            measured_from: Nanos::MAX,
             issued: Counted::default(),
             limits: (!plan.time_based || dry).then(|| Limits::new(plan)),
             last_length: plan.pattern.sizes.write.minimum_bytes,
@@ -197,10 +209,11 @@ impl Worker {
             ignored_write_errors: plan.ignored_write_errors.clone(),
             continue_on_mismatch: plan.verify.as_ref().is_some_and(|verify| verify.continues),
             failed: None,
-            watched: verifying.is_some() || written.is_some(),
+            watched: verifying.is_some() || written.is_some() || search.is_some(),
             verifying,
             written,
             flowing: None,
+            search,
         }
     }
 
@@ -216,6 +229,18 @@ impl Worker {
             ramp_end.saturating_add(runtime)
         };
         self.slots.begin(start);
+        self.measured_from = ramp_end;
+        let depth = match &mut self.search {
+            Some(search) => {
+                search.begin(ramp_end);
+                if !search.keeps_adjusting() {
+                    self.measured_from = Nanos::MAX;
+                }
+                1
+            }
+            None => self.slots.depth() as u32,
+        };
+        self.use_depth(depth, start);
         self.think.start(start);
         if let Source::Trace(replay) = &mut self.source {
             replay.begin(start);
@@ -469,6 +494,12 @@ impl Worker {
     pub fn stop(&mut self, now: Nanos) {
         self.draining = true;
         self.end = self.end.min(now);
+    }
+
+    /// Returns from when on requests are measured; `Nanos::MAX` while that is not known.
+    #[inline(always)]
+    pub fn measured_from(&self) -> Nanos {
+        self.measured_from
     }
 
     /// Returns the request in a slot: the one in flight, or the last one.

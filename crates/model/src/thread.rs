@@ -124,8 +124,8 @@ pub(crate) struct Thread<'a> {
     /// Draws the lateness of sleeps until an instant, and the next draw.
     timer: Exponential,
     late: Nanos,
-    /// The ramp's end, from which CPU time counts; `Nanos::MAX` once it has passed.
-    ramp_end: Nanos,
+    /// Whether its requests are not yet measured.
+    in_ramp: bool,
     /// Index in its stage.
     index: u64,
     /// Most requests of one submission.
@@ -199,10 +199,7 @@ impl<'a> Thread<'a> {
             noise: Noise::new(&machine.noise, position.noise_seed, start),
             timer: Exponential::new(Rng::new(position.noise_seed, Stream::Mix)),
             late: 0,
-            ramp_end: match plan.ramp_ns {
-                0 => Nanos::MAX,
-                _ => position.stage_start + cutter.ramp_end,
-            },
+            in_ramp: true,
             index: position.index as u64,
             submit_limit: plan.engine.submit_batch.get().min(depth) as usize,
             reap_limit: plan.engine.reap_batch as usize,
@@ -214,7 +211,7 @@ impl<'a> Thread<'a> {
             completions: VecDeque::with_capacity(depth as usize),
             log_origin: position.log_origin.map(|log_origin| LogOrigin {
                 stage_start: position.stage_start,
-                ramp_end: position.stage_start + cutter.ramp_end,
+                ramp_end: position.stage_start.saturating_add(cutter.ramp_end),
                 ..log_origin
             }),
         };
@@ -335,14 +332,14 @@ impl<'a> Thread<'a> {
     /// Takes requests from the worker, as long as that takes no time.
     fn decide(&mut self) {
         loop {
-            if self.at >= self.ramp_end {
-                self.ramped();
-            }
             self.recorder.advance(self.at);
             self.batch.clear();
             self.want_after_batch = self
                 .worker
                 .fill(self.at, self.submit_limit, &mut self.batch);
+            if self.in_ramp && self.at >= self.worker.measured_from() {
+                self.ramped();
+            }
             if !self.batch.is_empty() {
                 let start = self.at;
                 self.pay(self.costs.call);
@@ -359,9 +356,13 @@ impl<'a> Thread<'a> {
 
     #[cold]
     fn ramped(&mut self) {
-        self.ramp_end = Nanos::MAX;
+        self.in_ramp = false;
         self.busy = Busy::default();
         self.cpu_ns = 0;
+        self.recorder.end_ramp(self.at);
+        if let Some(origin) = &mut self.log_origin {
+            origin.ramp_end = origin.ramp_end.min(self.at);
+        }
     }
 
     /// Prepares one request.

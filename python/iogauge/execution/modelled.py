@@ -16,7 +16,7 @@ from iogauge.execution.core import run_plan
 from iogauge.execution.figures import row_figures
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.plans.planning import Opened, make_plan
-from iogauge.machine.judge import judge_row
+from iogauge.machine.judge import judge_row, unfinished
 from iogauge.schema import (
     EngineKind,
     JobFile,
@@ -118,7 +118,10 @@ class Virtual:
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:
         """Return the record with warnings about its figures. There are none about the machine, which is a model."""
-        warnings = [warning for row in row_figures(record) for warning in judge_row(row, ceiling=None)]
+        warnings = [
+            *unfinished(record.result),
+            *(warning for row in row_figures(record) for warning in judge_row(row, ceiling=None)),
+        ]
         return record.model_copy(update={"warnings": tuple(dict.fromkeys(warnings))})
 
 

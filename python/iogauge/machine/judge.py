@@ -147,6 +147,7 @@ def judge(
         *unwritten(workers, observed),
         *compressible(workers, observed),
         *in_flight(result),
+        *unfinished(result),
         *(one for row in rows for one in judge_row(row, ceiling)),
         *throttling(observed.drives),
         *busy(targets, observed),
@@ -370,6 +371,13 @@ def in_flight(result: RunResult) -> Iterator[Notice]:
     if result.in_flight:
         oldest = max(request.age_ns for request in result.in_flight)
         yield warning(Code.IN_FLIGHT, count=len(result.in_flight), age_s=oldest / 1e9)
+
+
+def unfinished(result: RunResult) -> Iterator[Notice]:
+    """Warn of workers that ended while they looked for their depth."""
+    for worker in result.workers:
+        if worker.latency_target and not worker.latency_target.arrived and not worker.error:
+            yield warning(Code.SEARCH_UNFINISHED, worker=worker.name, depth=worker.latency_target.depth)
 
 
 def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Notice]:

@@ -86,6 +86,11 @@ TEXTS: dict[Code, Text] = {
         "the request log is incomplete: {count} requests were dropped instead of slowing the run down",
         "let the load wait for its log (log overflow: wait); the histograms are complete",
     ),
+    Code.SEARCH_UNFINISHED: Text(
+        "{worker}: the job ended while it was still looking for the depth that keeps latency_target: nothing was "
+        "measured (last depth: {depth})",
+        "use a longer runtime or a shorter latency_window; latency_run=1 measures all depths together",
+    ),
     Code.RATE_MISSED: Text(
         "{row}: {what}",
         "the target or the generator cannot keep up: lower the rate, or raise iodepth or numjobs",
@@ -121,6 +126,7 @@ CHANGES: dict[Code, str] = {
     Code.IN_FLIGHT: "requests had not come back at the end; figures lack them",
     Code.ERRORS: "",
     Code.MISMATCH: "",
+    Code.SEARCH_UNFINISHED: "",
     Code.PAGE_CACHE: "the page cache served it: latencies may be memory's",
     Code.UNWRITTEN: "reads of blocks never written are answered without the drive",
     Code.GENERATOR_LIMITED: "the load generator set the pace, not only the drive",

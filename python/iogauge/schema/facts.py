@@ -50,6 +50,7 @@ class Code(StrEnum):
     MISMATCH = "mismatch"
     STALLED = "stalled"
     LOG_DROPPED = "log_dropped"
+    SEARCH_UNFINISHED = "search_unfinished"
     RATE_MISSED = "rate_missed"
     INTERVALS_MERGED = "intervals_merged"
     ENGINE_FALLBACK = "engine_fallback"

@@ -248,6 +248,11 @@ class Job(Model):
     """0: the job does not end by it."""
     steadystate_ramp_ns: NonNegative = 0
     steadystate_interval_ns: Positive = 10**9
+    latency_target_ns: NonNegative = 0
+    """The latency that the depth is chosen to keep; 0: iodepth is the depth."""
+    latency_window_ns: NonNegative = 0
+    latency_percentile: Percent = 100
+    latency_run: bool = False
     startdelay_ns: tuple[NonNegative, NonNegative] = (0, 0)
     """A range; equal ends give a fixed delay."""
     loops: Positive = 1

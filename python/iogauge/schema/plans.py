@@ -261,6 +261,18 @@ class SteadyPlan(Model):
     """Length of a sample."""
 
 
+class LatencyTargetPlan(Model):
+    """The latency that a worker keeps by its depth: fio's latency_target."""
+
+    limit_ns: Positive
+    window_ns: NonNegative
+    """How long it tries a depth."""
+    percent: Percent
+    """Share of the requests that must keep the limit."""
+    keeps_adjusting: bool
+    """Whether it adjusts its depth to its end, and all of it is measured."""
+
+
 class MemoryPlan(Model):
     """A worker's memory."""
 
@@ -358,6 +370,8 @@ class WorkerPlan(Model):
     """fio's group: jobs from one stonewall or new_group to the next. exitall ends the stage's workers of its group."""
     steady: SteadyPlan | None = None
     """When its row is steady and it ends; None: never."""
+    latency_target: LatencyTargetPlan | None = None
+    """The latency for which it looks for its depth, from 1 to iodepth; None: iodepth is its depth."""
     create_only: bool = False
     """Whether its files are laid out and it issues nothing."""
     memory: MemoryPlan = MemoryPlan()

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from iogauge.schema.base import Direction, Encoded, Model, NonNegative
+from iogauge.schema.base import Direction, Encoded, Model, NonNegative, Positive
 from iogauge.schema.plans import VerifyState
 
 
@@ -121,6 +121,15 @@ class VerifyResult(Model):
     """How far its writes came, if the job saves that (verify_state_save)."""
 
 
+class LatencyTargetResult(Model):
+    """What became of a worker's search for its depth."""
+
+    depth: Positive
+    """The last depth."""
+    arrived: bool
+    """Whether that is where its search ended; otherwise nothing was measured. True also where it keeps adjusting."""
+
+
 class WorkerResult(Model):
     """The CPU time of a worker's thread, and how busy the worker was."""
 
@@ -159,6 +168,8 @@ class WorkerResult(Model):
     """How long it waited for room in its log, without the ramp."""
     verify: VerifyResult | None = None
     """What the verification of its data found; None: it verified none."""
+    latency_target: LatencyTargetResult | None = None
+    """None without latency_target, and in older records."""
     error: str | None = None
     """Why it ended early; None: it did not."""
     stuck: bool = False

@@ -139,6 +139,10 @@ def test_every_field_of_a_job_can_be_set() -> None:
         numa_mem_policy=local
         uncached=1
         nowait=1
+        latency_target=50us
+        latency_window=1s
+        latency_percentile=99.9
+        latency_run=1
         steadystate=iops:5%
         sync_file_range=write:4
         steadystate_duration=10

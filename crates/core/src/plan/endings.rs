@@ -1,4 +1,4 @@
-//! What ends a worker besides its limits: other workers, and a steady state.
+//! What ends a worker besides its limits: other workers, a steady state, and the depth that keeps a latency.
 
 use serde::Deserialize;
 
@@ -43,4 +43,18 @@ pub struct SteadyPlan {
     pub ramp_ns: Nanos,
     /// Length of a sample, positive.
     pub interval_ns: Nanos,
+}
+
+/// The latency that a worker keeps by its depth: fio's `latency_target`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct LatencyTargetPlan {
+    /// The most that a request may take from its start to its end.
+    pub limit_ns: Nanos,
+    /// Time for which a depth is tried.
+    pub window_ns: Nanos,
+    /// How many percent of the requests must keep the limit. With 100, one miss lowers the depth at once.
+    pub percent: f64,
+    /// Whether it adjusts its depth to its end, and everything counts. Otherwise it measures one more window at the
+    /// depth that it arrives at, and ends.
+    pub keeps_adjusting: bool,
 }

@@ -11,7 +11,7 @@ mod slice;
 pub use histogram::{Exact, Histogram, Merged};
 pub use slice::{Counts, KeptLatencies, Latency, MergedSide, MergedSlice, Side, Slice, Span};
 
-use crate::plan::WorkerPlan;
+use crate::plan::{LatencyTargetPlan, WorkerPlan};
 use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::{MILLISECOND, Nanos};
 
@@ -26,14 +26,17 @@ pub const LONG_GAP: Nanos = MILLISECOND;
 pub struct Cutter {
     /// Length of a slice, positive.
     pub interval: Nanos,
-    /// End of the ramp, since the stage's start.
+    /// End of the ramp, since the stage's start; `Nanos::MAX` while a worker that looks for its depth has not ended it.
     pub ramp_end: Nanos,
 }
 
 impl Cutter {
     /// Creates the cutter of a worker's slices.
     pub fn of(plan: &WorkerPlan, interval: Nanos) -> Self {
-        let ramp_end = if plan.ramp_ns > 0 {
+        let searches = |target: LatencyTargetPlan| !target.keeps_adjusting;
+        let ramp_end = if plan.latency_target.is_some_and(searches) {
+            Nanos::MAX
+        } else if plan.ramp_ns > 0 {
             plan.start_delay_ns + plan.ramp_ns
         } else {
             0
@@ -241,6 +244,17 @@ impl<H: Handover> Recorder<H> {
             self.slice.end = end;
             self.until = self.stage_start + end;
         }
+    }
+
+    /// Ends at `now` a ramp whose end was unknown. No request is in flight.
+    pub fn end_ramp(&mut self, now: Nanos) {
+        if self.cutter.ramp_end != Nanos::MAX {
+            return;
+        }
+        self.advance(now);
+        self.cutter.ramp_end = now - self.stage_start;
+        self.slice.end = self.cutter.ramp_end;
+        self.rotate(now);
     }
 
     /// Records a gap between two looks at the completions that was not spent waiting. It ends at `now`.

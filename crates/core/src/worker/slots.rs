@@ -14,13 +14,15 @@ struct Slot {
     busy: bool,
 }
 
-/// All slots.
+/// All slots, and which of them are free.
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
     /// Free slots, the longest free first: a ring of `iodepth` entries.
     free: Box<[u32]>,
     free_head: usize,
+    /// How many slots are used: all, or fewer in a worker that looks for its depth.
+    depth: u32,
     in_flight: u32,
     /// When the queue was last drained to its refill depth: free slots are usable only from then on.
     pub(super) drained_at: Nanos,
@@ -38,6 +40,7 @@ impl Slots {
             slots: (0..depth).map(slot).collect(),
             free: (0..depth).collect(),
             free_head: 0,
+            depth,
             in_flight: 0,
             drained_at: 0,
         }
@@ -50,10 +53,39 @@ impl Slots {
         }
     }
 
-    /// Returns how many slots there are.
+    /// Uses `depth` slots from `now` on. None may be in flight if these are fewer than before.
+    pub(super) fn set_depth(&mut self, depth: u32, now: Nanos) {
+        if depth < self.depth {
+            debug_assert_eq!(self.in_flight, 0);
+            self.depth = 0;
+        }
+        if self.depth == 0 {
+            self.free_head = 0;
+        }
+        for slot in self.depth..depth {
+            self.slots[slot as usize].free_at = now;
+            let place = self.end_of_free();
+            self.free[place] = slot;
+            self.depth += 1;
+        }
+    }
+
+    /// Returns how many slots are used.
     #[inline(always)]
     pub(super) fn depth(&self) -> usize {
-        self.slots.len()
+        self.depth as usize
+    }
+
+    /// Returns the place behind the free slots in their ring.
+    #[inline(always)]
+    fn end_of_free(&self) -> usize {
+        let length = self.free.len();
+        let place = self.free_head + (self.depth - self.in_flight) as usize;
+        if place >= length {
+            place - length
+        } else {
+            place
+        }
     }
 
     /// Returns how many slots are taken.
@@ -65,7 +97,7 @@ impl Slots {
     /// Whether all slots are taken.
     #[inline(always)]
     pub(super) fn full(&self) -> bool {
-        self.in_flight as usize == self.slots.len()
+        self.in_flight == self.depth
     }
 
     /// Returns the requests in the slots that are taken.
@@ -135,10 +167,7 @@ impl Slots {
         entry.busy = false;
         let kind = entry.request.kind;
         let length = self.free.len();
-        let mut place = self.free_head + length - self.in_flight as usize;
-        if place >= length {
-            place -= length;
-        }
+        let mut place = self.end_of_free();
         self.in_flight -= 1;
         while earlier && place != self.free_head {
             let before = if place == 0 { length - 1 } else { place - 1 };

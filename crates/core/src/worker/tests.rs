@@ -2,6 +2,7 @@
 
 mod burst;
 mod depth;
+mod depth_search;
 mod ends;
 mod flowing;
 mod invariants;

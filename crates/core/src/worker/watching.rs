@@ -1,5 +1,5 @@
-//! What looks at requests besides the worker itself: verification, the ranges of syncs, and a flow. Few
-//! jobs have any of them, so that others pay for one test before a request, one at its issue and one at its completion.
+//! What looks at requests besides the worker itself: verification, the ranges of syncs, a flow, and the search for a
+//! depth. Few jobs have any of them, so that others pay for one test before a request, one at its issue and one at its completion.
 
 use super::Worker;
 use crate::generate::Io;
@@ -10,7 +10,9 @@ impl Worker {
     /// Returns what the worker wants before the next request of its pattern; `None`: that request.
     #[cold]
     pub(super) fn before_request(&mut self, now: Nanos) -> Option<Want> {
-        self.read_back(now).or_else(|| self.held(now))
+        self.read_back(now)
+            .or_else(|| self.search_depth(now))
+            .or_else(|| self.held(now))
     }
 
     /// Notes a request that is being issued, and returns it with what is known of it.
@@ -37,5 +39,6 @@ impl Worker {
         if let Some(written) = &mut self.written {
             written.returned(self.slots.request(completion.slot), completion);
         }
+        self.tried(completion);
     }
 }

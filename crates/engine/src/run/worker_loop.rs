@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use iogauge_core::busy::Busy;
 use iogauge_core::recorder::LONG_GAP;
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
@@ -42,8 +41,6 @@ pub struct Loop<'a> {
     pub submit_batch: u32,
     /// How often a waiting thread checks for orders, positive.
     pub tick: Nanos,
-    /// The ramp's end, from which the loop's own figures count.
-    pub ramp_end: Nanos,
     /// Makes what was written durable and drops it from the page cache.
     pub settle: &'a dyn Fn() -> Result<(), Error>,
 }
@@ -63,11 +60,6 @@ impl Loop<'_> {
         let mut now = engine.now();
         let mut in_ramp = true;
         loop {
-            if in_ramp && now >= self.ramp_end {
-                in_ramp = false;
-                state.busy = Busy::default();
-                ramped();
-            }
             let stop = self.signals.stopped();
             if stop {
                 state.worker.stop(now);
@@ -83,6 +75,11 @@ impl Loop<'_> {
                     until: Some(now + FULL_LOG),
                 })
             };
+            if in_ramp && now >= state.worker.measured_from() {
+                in_ramp = false;
+                state.measure_from(now);
+                ramped();
+            }
             let reading = state.worker.reading_back().unwrap_or(READING);
             self.signals.reading_ns.store(reading, Ordering::Relaxed);
             let (min, until) = match want {

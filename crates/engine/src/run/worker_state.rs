@@ -41,6 +41,15 @@ impl WorkerState {
         true
     }
 
+    /// Ends the ramp at `now`: what it counts itself begins anew.
+    pub fn measure_from(&mut self, now: Nanos) {
+        self.busy = Busy::default();
+        self.recorder.end_ramp(now);
+        if let Some(log) = &mut self.log {
+            log.end_ramp(now);
+        }
+    }
+
     /// Counts the part after the ramp of a wait for the log that ends at `now`. Returns when the wait began.
     #[inline]
     fn log_wait_ended(&mut self, now: Nanos) -> Option<Nanos> {

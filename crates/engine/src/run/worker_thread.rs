@@ -216,7 +216,7 @@ impl UseEngine for InThread<'_> {
                 .begin(start, thread.plan.ramp_ns, thread.plan.runtime_ns);
             state.recorder.begin(cutter, stage_start, start);
             if let Some(log) = &mut state.log {
-                log.begin(stage_start, stage_start + cutter.ramp_end);
+                log.begin(stage_start, stage_start.saturating_add(cutter.ramp_end));
             }
         }
         let mut before = affinity::thread_usage();
@@ -232,7 +232,6 @@ impl UseEngine for InThread<'_> {
                 .run
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
-            ramp_end: start + thread.plan.ramp_ns,
             settle: &settle,
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());

@@ -9,6 +9,7 @@ from __future__ import annotations
 from iogauge.cli.brief.screen import EVERYTHING, rows_that_fit, wrapped
 from iogauge.cli.brief.warnings import command_of, warning_lines
 from iogauge.report import verified
+from iogauge.report.run import endings
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, supported
 from iogauge.report.run.table import title
@@ -69,7 +70,9 @@ def _headline(parts: list[Part]) -> str:
     if cells.get("p99", "-") != "-":
         latency += f", 99 % within {cells['p99']}"
     rate = numbers.within(row.iops(stream), None, None)
-    return f"{row.name}: {rate} {noun} a second{bytes_}{latency}{others}"
+    kept = endings.depth_kept(row)
+    at_depth = f"{kept}: " if kept else ""
+    return f"{row.name}: {at_depth}{rate} {noun} a second{bytes_}{latency}{others}"
 
 
 def _weight(part: Part) -> tuple[bool, int]:
@@ -156,6 +159,9 @@ def _notes(record: RunRecord, parts: list[Part], table: list[str], columns: int)
     if any(_kind(*part) is Kind.RESPONSE for part in parts):
         notes.append("latencies count from when a request was due (a sync's: from the first write before it)")
     notes += numbers.meanings(table)
+    # The headline of a single row has its depth.
+    if len(parts) != 1 or not endings.depth_kept(parts[0][0]):
+        notes += [sentence for row in rows(record) for sentence in endings.sentences(row)]
     notes += verified.checked(record)
     if record.result.stopped_by:
         reason = f": {record.result.error}" if record.result.error else ""

@@ -27,6 +27,7 @@ from iogauge.schema import (
     FlowPlan,
     Job,
     JobFile,
+    LatencyTargetPlan,
     MemoryPlan,
     NamespacePlan,
     NumaPlan,
@@ -315,6 +316,7 @@ def _worker(
         exit_what=job.exit_what,
         group=clone.group,
         steady=_steady(job),
+        latency_target=_latency_target(job),
         create_only=job.create_only,
         memory=_memory(job),
         invalidate=job.invalidate,
@@ -347,6 +349,17 @@ def _steady(job: Job) -> SteadyPlan | None:
         duration_ns=job.steadystate_duration_ns,
         ramp_ns=job.steadystate_ramp_ns,
         interval_ns=job.steadystate_interval_ns,
+    )
+
+
+def _latency_target(job: Job) -> LatencyTargetPlan | None:
+    if not job.latency_target_ns:
+        return None
+    return LatencyTargetPlan(
+        limit_ns=job.latency_target_ns,
+        window_ns=job.latency_window_ns,
+        percent=job.latency_percentile,
+        keeps_adjusting=job.latency_run,
     )
 
 

@@ -30,7 +30,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from iogauge.report import verified
-from iogauge.report.run import fio_buckets, latency_split, steady_state
+from iogauge.report.run import endings, fio_buckets, latency_split
 from iogauge.report.run.interval_stats import IntervalStats, Spread
 from iogauge.report.run.rows import DATA, MIXED, Row, Stream, fraction, left_out, rows, supported
 from iogauge.schema import Audit, ContinueOnError, DeviceStat, Direction, Job, JobFile, Kind, RunRecord
@@ -38,7 +38,7 @@ from iogauge.stats.histogram import Histogram, needed
 from iogauge.workload.clones import clones
 from iogauge.workload.options.chapters.endings import ignored
 
-EIO = 5
+EIO, ETIMEDOUT = 5, 110
 KIBI = 1024
 
 Json = dict[str, Any]
@@ -88,12 +88,11 @@ def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json
     lat = Histogram.empty() if job.disable_clat else row.lat(MIXED)
     run_ns = sum(worker.end_ns - worker.start_ns for worker in row.workers)
     errors = [errno for direction in Direction for errno in row.tally(direction).errors]
-    ended_early = any(worker.error for worker in row.workers)
     return {
         "jobname": row.name,
         "groupid": grouped.of(row),
         "job_start": int(datetime.fromisoformat(row.record.started_at).timestamp() * 1000),
-        "error": (errors[0] if errors else EIO) if ended_early else 0,
+        "error": _error(row),
         "eta": 0,
         "elapsed": math.ceil(row.record.result.elapsed_ns / 1e9),
         "job options": _own_options(jobs, row.job_index),
@@ -114,12 +113,9 @@ def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json
         ),
         **fio_buckets.classes(lat),
         **({"total_err": _errors(row), "first_error": errors[0] if errors else 0} if _continues(job) else {}),
-        "latency_depth": job.iodepth,
-        "latency_target": 0,
-        "latency_percentile": 100.0,
-        "latency_window": 0,
+        **endings.latency_target(row),
         **({"desc": job.description} if job.description else {}),
-        **steady_state.section(row),
+        **endings.steady_state(row),
         "loop_gap_ns": _moments(row.loop_gap) | _tail(row.loop_gap, job, plus=plus, capped=False),
         "short_ios": sum(row.tally(direction).short for direction in Direction),
         "late_ios": sum(row.tally(direction).late for direction in Direction),
@@ -127,6 +123,16 @@ def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json
         "overdue_ios": sum(worker.overdue for worker in row.workers),
         "iodepth_mean": _share(sum(worker.depth_mean for worker in row.workers), 100),
     }
+
+
+def _error(row: Row) -> int:
+    """Return the errno with which fio would have ended the job; 0 if it did not end early."""
+    failed = [worker for worker in row.workers if worker.error]
+    if not failed:
+        return 0
+    errors = [number for direction in Direction for number in row.tally(direction).errors]
+    missed = any(worker.latency_target and not worker.latency_target.arrived for worker in failed)
+    return errors[0] if errors else ETIMEDOUT if missed else EIO
 
 
 def _streams(job: Job) -> tuple[Stream, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import errno
 import re
 
-from iogauge.report.run import fio_buckets, steady_state, surroundings
+from iogauge.report.run import endings, fio_buckets, surroundings
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, supported
 from iogauge.schema import BlockSize, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
@@ -33,8 +33,8 @@ def render(record: RunRecord, stats: IntervalStats) -> str:
     lines: list[str] = []
     for row in rows(record):
         lines += [*_row(row, stats), ""]
-        if steady := steady_state.sentence(row):
-            lines[-1:] = [*labelled("", steady, indent="  ", width=0), ""]
+        for sentence in endings.sentences(row):
+            lines[-1:] = [*labelled("", sentence, indent="  ", width=0), ""]
     lines += surroundings.lines(record)
     notes = []
     if any(row.scheduled(direction) for row in rows(record) for direction in row.streams):

@@ -67,7 +67,6 @@ HINTS: Final[Mapping[str, str]] = {
     "fill_device": "use size, such as size=100%",
     "flow_watermark": "remove it: it has no effect in fio, either",
     "ioscheduler": "set it in /sys/block before the run",
-    "latency_target": "sweep iodepth or rate_iops instead, with a run for each value",
     "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
     "ramp_size": "use ramp_time",
     "rate_iops_min": "use rate_min, in bytes a second",
@@ -104,8 +103,8 @@ OPTIONS: Final = _words(
     experimental_verify fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
     flow_watermark gid
     gpu_dev_id gtod_cpu ignore_zone_limits
-    iopsavgtime ioscheduler job_max_open_zones job_start_clock_id latency_percentile latency_run latency_target
-    latency_window lockfile log_alternate_epoch log_alternate_epoch_clock_id
+    iopsavgtime ioscheduler job_max_open_zones job_start_clock_id lockfile log_alternate_epoch
+    log_alternate_epoch_clock_id
     log_issue_time log_store_compressed log_unix_epoch max_latency max_open_zones
     merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range
     offset_align opendir overwrite percentage_sequential plid_select plids

@@ -14,6 +14,7 @@ from iogauge.workload.options import entries, patterns
 from iogauge.workload.options.chapters.endings import ENDINGS
 from iogauge.workload.options.chapters.files import FILES
 from iogauge.workload.options.chapters.flows import FLOWS
+from iogauge.workload.options.chapters.latency_target import LATENCY_TARGET
 from iogauge.workload.options.chapters.memory import MEMORY, NUMA
 from iogauge.workload.options.chapters.priorities import PRIORITIES
 from iogauge.workload.options.chapters.replaying import REPLAY
@@ -235,6 +236,7 @@ _DEPTH = (
         "iodepth",
         "Refill the queue only after it has drained to this depth.",
     ),
+    *LATENCY_TARGET,
     engine_option(
         "hipri",
         FLAG,

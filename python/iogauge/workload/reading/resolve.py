@@ -32,7 +32,7 @@ _PER_DIRECTION = {
 
 _WITHOUT_PATTERN = (
     "rate", "rate_iops", "rate_process", "thinktime", "time_based", "loops", "io_size", "offset_increment",
-    "fsync", "fdatasync", "sync_file_range", "zonemode", "zonesize",
+    "fsync", "fdatasync", "sync_file_range", "zonemode", "zonesize", "latency_target",
 )  # fmt: skip
 """Options of patterns that would have no effect on a trace, and that fio ignores silently."""
 _WITHOUT_FLOW = ("rate_Bps", "rate_iops", "thinktime_ns", "verify", "read_iolog")

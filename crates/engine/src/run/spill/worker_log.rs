@@ -95,6 +95,11 @@ impl WorkerLog {
         (self.log_origin.stage_start, self.log_origin.ramp_end) = (stage_start, ramp_end);
     }
 
+    /// Ends at `now` a ramp whose end was unknown.
+    pub fn end_ramp(&mut self, now: Nanos) {
+        self.log_origin.ramp_end = self.log_origin.ramp_end.min(now);
+    }
+
     /// Returns when the worker's ramp ends.
     pub fn ramp_end(&self) -> Nanos {
         self.log_origin.ramp_end

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 
 use iogauge_core::Worker;
+use iogauge_core::busy::Busy;
 use iogauge_core::plan::{Rw, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
 use iogauge_core::testing::plan;
@@ -123,7 +124,6 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         iodepth,
         submit_batch: batches.0,
         tick: 100 * MILLISECOND,
-        ramp_end: 0,
         settle: &|| Ok(()),
     };
     let mut device = Device {

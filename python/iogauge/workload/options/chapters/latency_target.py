@@ -1,0 +1,57 @@
+"""Defines the options of the search for the largest depth that keeps a latency.
+
+Source: fio 3.33's options.c, io_u.c (lat_target_check).
+"""
+
+from __future__ import annotations
+
+from iogauge.workload.numbers import US
+from iogauge.workload.options.entries import entry
+from iogauge.workload.options.kinds import SWITCH, Kind, decimal, decimal_text, duration
+from iogauge.workload.options.option import Category
+from iogauge.workload.problem import BadValue
+
+
+def _read_percentile(text: str, _: int) -> float:
+    value = decimal(text)
+    if value > 100:
+        raise BadValue("is above 100", hint="write a percentage, such as 99.9")
+    return value
+
+
+LATENCY_TARGET = (
+    entry(
+        "latency_target",
+        Category.DEPTH,
+        duration(US),
+        "0 (none)",
+        "Look for the largest depth, from 1 to iodepth, at which the lat of latency_percentile of the I/Os is at most "
+        "this: each depth is tried for latency_window; it doubles until it fails, and is then bisected. One more "
+        "window at the last depth is what is measured, and ends the job.",
+        field="latency_target_ns",
+    ),
+    entry(
+        "latency_window",
+        Category.DEPTH,
+        duration(US),
+        "0",
+        "How long latency_target tries a depth.",
+        field="latency_window_ns",
+    ),
+    entry(
+        "latency_percentile",
+        Category.DEPTH,
+        Kind(syntax="percentage", read=_read_percentile, write=decimal_text),
+        "100",
+        "Share of the I/Os that must keep latency_target. With 100, the first miss lowers the depth, and at depth 1 it "
+        "ends the job with an error.",
+    ),
+    entry(
+        "latency_run",
+        Category.DEPTH,
+        SWITCH,
+        "0",
+        "Go on adjusting the depth to latency_target until the job ends, and measure all of it.",
+    ),
+)
+"""All options of the search, in the order of the reference."""
