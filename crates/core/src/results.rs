@@ -233,6 +233,15 @@ impl VerifyResult {
     /// How many mismatches are described; further ones are counted.
     pub const MOST_DESCRIBED: usize = 16;
 
+    /// Adds what another check found.
+    pub fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.failed += other.failed;
+        let room = Self::MOST_DESCRIBED.saturating_sub(self.mismatches.len());
+        self.mismatches
+            .extend(other.mismatches.into_iter().take(room));
+    }
+
     /// Returns the sentence about the first mismatch; `None` if there was none.
     pub fn error(&self, name: &str) -> Option<String> {
         let Mismatch {
@@ -252,12 +261,26 @@ impl VerifyResult {
     }
 }
 
+/// How a worker's search for its depth ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DepthOutcome {
+    /// It had not ended.
+    Searching,
+    /// It was to go on to the end.
+    Adjusting,
+    /// Enough of what was measured kept the latency.
+    Kept,
+    /// Too little of what was measured kept it, or no depth does.
+    Missed,
+}
+
 /// What became of a worker's search for its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct LatencyTargetResult {
     pub depth: u32,
-    pub arrived: bool,
+    pub outcome: DepthOutcome,
 }
 
 /// What one thread cost and how busy it was.

@@ -12,8 +12,7 @@ use crate::log_record::LogOrigin;
 use crate::plan::{RunPlan, StagePlan, WorkerPlan};
 use crate::recorder::{Cutter, Handover, Recorder, SliceSource};
 use crate::results::{
-    InFlight, Interval, LatencyTargetResult, MOST_OVERDUE, StageResult, ThreadUsage, VerifyResult,
-    WorkerResult,
+    InFlight, Interval, MOST_OVERDUE, StageResult, ThreadUsage, VerifyResult, WorkerResult,
 };
 use crate::rows::Row;
 use crate::stage::Stage;
@@ -230,7 +229,7 @@ impl<'a> StageAccount<'a> {
             self.leave_in_flight(worker, end.worker, at);
         }
         let plan = &self.plan.workers[worker];
-        if end.worker.misses_target() {
+        if end.worker.is_hopeless() {
             let name = &plan.name;
             self.fail(
                 worker,
@@ -250,10 +249,7 @@ impl<'a> StageAccount<'a> {
                 state: end.worker.verify_state(),
                 ..verify
             }),
-            latency_target: end
-                .worker
-                .searched_depth()
-                .map(|(depth, arrived)| LatencyTargetResult { depth, arrived }),
+            latency_target: end.worker.searched_depth(),
             start_ns: measured_from.min(since_start),
             error: account.error.clone(),
             stuck: end.stuck,

@@ -197,5 +197,7 @@ pub fn verify(checksum: Checksum, interval_bytes: u32) -> VerifyPlan {
         fatal: false,
         dump: false,
         continues: false,
+        threads: 0,
+        cpus: Vec::new(),
     }
 }

@@ -68,6 +68,55 @@ fn every_engine_finds_what_it_wrote_and_what_was_damaged() {
 }
 
 #[test]
+fn other_threads_find_what_the_worker_would_find() {
+    let scratch = Scratch::new(&vec![0; BLOCKS * BLOCK]);
+    for base in variants(Rw::Randwrite, &scratch) {
+        let mut plan = verifying(base, &scratch);
+        plan.pattern.random_map = true;
+        let verify = plan.verify.as_mut().expect("it is there");
+        (verify.checksum, verify.threads, verify.continues) = (Checksum::Sha512, 3, true);
+        let written = execute(run_plan(vec![plan.clone()]));
+        assert_eq!(written.result.error, None, "{:?}", plan.engine);
+        let verified = written.result.workers[0].verify.as_ref();
+        let counts = verified.map(|verified| (verified.requests, verified.failed));
+        assert_eq!(counts, Some((BLOCKS as u64, 0)), "{:?}", plan.engine);
+
+        // All of several damaged blocks are found, by a job that goes on.
+        for block in [3, 4, 20] {
+            let at = (block * BLOCK + 2048 + 99) as u64;
+            let mut byte = [0];
+            scratch.file.read_exact_at(&mut byte, at).unwrap();
+            scratch.file.write_all_at(&[byte[0] ^ 1], at).unwrap();
+        }
+        scratch.file.sync_all().unwrap();
+        plan.pattern.rw = Rw::Read;
+        plan.verify.as_mut().expect("it is there").reads_back = false;
+        let damaged = execute(run_plan(vec![plan.clone()]));
+        let verified = damaged.result.workers[0]
+            .verify
+            .as_ref()
+            .expect("it verifies");
+        assert_eq!((verified.requests, verified.failed), (BLOCKS as u64, 3));
+        let mut places: Vec<_> = verified
+            .mismatches
+            .iter()
+            .map(|mismatch| mismatch.offset_bytes as usize)
+            .collect();
+        places.sort_unstable();
+        let expected = [3, 4, 20].map(|block| block * BLOCK + 2048);
+        assert_eq!(places, expected, "{:?}", plan.engine);
+        let errors = &damaged.row(0).tallies["read"].errors;
+        assert_eq!(errors.values().sum::<u64>(), 3);
+
+        // One that does not go on ends, with nothing in flight.
+        plan.verify.as_mut().expect("it is there").continues = false;
+        let ended = execute(run_plan(vec![plan.clone()]));
+        assert!(ended.result.error.is_some(), "{:?}", plan.engine);
+        assert!(ended.result.in_flight.is_empty(), "{:?}", plan.engine);
+    }
+}
+
+#[test]
 fn every_engine_reads_zeroes_where_it_trimmed() {
     let scratch = Scratch::new(&vec![0; BLOCKS * BLOCK]);
     for base in variants(Rw::Randwrite, &scratch) {

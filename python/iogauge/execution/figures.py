@@ -52,7 +52,7 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     name=row.name,
                     direction=direction,
                     ios=tally.ios,
-                    elapsed_s=(row.end_ns - row.start_ns) / 1e9,
+                    elapsed_s=row.seconds(ended[row.row]),
                     row_ios=done,
                     workers=max(len(workers), 1),
                     iodepth=max((worker.iodepth for worker in workers), default=1),

@@ -76,7 +76,7 @@ class Tracing:
 
     def __init__(self, plan: RunPlan, targets: Sequence[TargetFacts]) -> None:
         """Prepare tracing. Raises IogaugeError if the targets' latencies cannot be traced here."""
-        _refuse_commands(plan)
+        _refuse(plan)
         self._distributions = Distributions()
         self._tracer = Tracer(_device(targets), self._distributions.add, calls=submitting_calls(plan))
         stage = plan.stages[0] if plan.stages else None
@@ -133,13 +133,22 @@ def submitting_calls(plan: RunPlan) -> set[str]:
     return calls
 
 
-def _refuse_commands(plan: RunPlan) -> None:
+def _refuse(plan: RunPlan) -> None:
     if any(
         worker.engine.kind is EngineKind.IO_URING_CMD for stage in plan.stages for worker in stage.workers
     ):
         raise IogaugeError(
             "the commands of io_uring_cmd do not enter the block layer, where requests are traced",
             hint=f"use ioengine=io_uring, or leave out {option('trace_latency')}",
+        )
+    if any(
+        worker.latency_target and not worker.latency_target.keeps_adjusting
+        for stage in plan.stages
+        for worker in stage.workers
+    ):
+        raise IogaugeError(
+            "the search of latency_target would be traced, too, not only what is measured",
+            hint=f"run the job again at the depth that it finds, with {option('trace_latency')}",
         )
 
 

@@ -376,7 +376,7 @@ def in_flight(result: RunResult) -> Iterator[Notice]:
 def unfinished(result: RunResult) -> Iterator[Notice]:
     """Warn of workers that ended while they looked for their depth."""
     for worker in result.workers:
-        if worker.latency_target and not worker.latency_target.arrived and not worker.error:
+        if worker.latency_target and worker.latency_target.outcome == "searching" and not worker.error:
             yield warning(Code.SEARCH_UNFINISHED, worker=worker.name, depth=worker.latency_target.depth)
 
 

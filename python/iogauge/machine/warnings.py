@@ -87,9 +87,9 @@ TEXTS: dict[Code, Text] = {
         "let the load wait for its log (log overflow: wait); the histograms are complete",
     ),
     Code.SEARCH_UNFINISHED: Text(
-        "{worker}: the job ended while it was still looking for the depth that keeps latency_target: nothing was "
-        "measured (last depth: {depth})",
-        "use a longer runtime or a shorter latency_window; latency_run=1 measures all depths together",
+        "{worker}: the job ended before it had found the depth that keeps latency_target, so nothing was measured "
+        "(last depth: {depth})",
+        "let the job run longer, or shorten latency_window; latency_run=1 measures all depths together",
     ),
     Code.RATE_MISSED: Text(
         "{row}: {what}",

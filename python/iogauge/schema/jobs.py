@@ -299,6 +299,9 @@ class Job(Model):
     """Where in the pattern the offset of the I/O is inserted: eight bytes, %o."""
     verify_fatal: bool = False
     verify_dump: bool = False
+    verify_async: NonNegative = 0
+    """Threads that check what was read; 0: the worker's own does."""
+    verify_async_cpus: tuple[NonNegative, ...] = ()
     verify_backlog: NonNegative = 0
     """Writes after which some are read back; 0: only at the end."""
     verify_backlog_batch: NonNegative = 0

@@ -186,6 +186,10 @@ class VerifyPlan(Model):
     """Whether the data of bad blocks is returned."""
     continues: bool
     """Whether bad blocks are counted and do not end the worker."""
+    threads: NonNegative = 0
+    """Threads that check what was read; 0: the worker's own does."""
+    cpus: tuple[NonNegative, ...] = ()
+    """CPUs that they may run on; empty: the process's."""
 
 
 class StampLogPlan(Model):

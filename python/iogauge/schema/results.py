@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -126,8 +127,9 @@ class LatencyTargetResult(Model):
 
     depth: Positive
     """The last depth."""
-    arrived: bool
-    """Whether that is where its search ended; otherwise nothing was measured. True also where it keeps adjusting."""
+    outcome: Literal["searching", "adjusting", "kept", "missed"]
+    """The job ended during the search, and nothing was measured; the search was to go on to the end; enough of what was
+    measured kept the latency; too little did, or depth 1 misses it, too."""
 
 
 class WorkerResult(Model):
@@ -235,6 +237,14 @@ class RowResult(Model):
     loop_gap: Encoded
     steady: SteadyResult | None = None
     """None without steadystate, and in older records."""
+
+    def seconds(self, workers: Iterable[WorkerResult]) -> float:
+        """Return the measured time. ``workers`` are the row's.
+
+        Workers that search for their depth are measured one after the other, each for as long as the others.
+        """
+        own = [worker.end_ns - worker.start_ns for worker in workers if worker.latency_target]
+        return max(own, default=self.end_ns - self.start_ns) / 1e9
 
 
 class ClockFacts(Model):

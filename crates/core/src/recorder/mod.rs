@@ -26,7 +26,7 @@ pub const LONG_GAP: Nanos = MILLISECOND;
 pub struct Cutter {
     /// Length of a slice, positive.
     pub interval: Nanos,
-    /// End of the ramp, since the stage's start; `Nanos::MAX` while a worker that looks for its depth has not ended it.
+    /// End of the ramp, since the stage's start; `Nanos::MAX` while the worker searches for its depth.
     pub ramp_end: Nanos,
 }
 
@@ -246,7 +246,7 @@ impl<H: Handover> Recorder<H> {
         }
     }
 
-    /// Ends at `now` a ramp whose end was unknown. No request is in flight.
+    /// Ends at `now` a ramp whose end was unknown. No request is submitted.
     pub fn end_ramp(&mut self, now: Nanos) {
         if self.cutter.ramp_end != Nanos::MAX {
             return;

@@ -1,25 +1,32 @@
 //! Looks for the largest depth at which requests keep within a latency: fio's `latency_target`.
 //!
 //! The depth begins at 1 and is tried for a window. It doubles until it fails; then each window halves the distance to
-//! the depth that failed or to the one that succeeded. Source: fio 3.33's io_u.c (`lat_target_check`). It differs in
-//! two points: requests that return while a depth that failed drains do not lower the next depth, and a failure at the
-//! job's own depth ends the doubling, where fio tries that depth for ever.
+//! the depth that failed or to the one that succeeded. A depth that cannot be raised is confirmed by one more window.
+//! The window after that is measured, whatever becomes of it: one that also decided would be a lucky one.
+//!
+//! Source: fio 3.33's io_u.c (`lat_target_check`), which measures the window that confirms. Two more differences:
+//! requests that return while a failed depth drains do not lower the next one, and a failure of the job's own iodepth
+//! is bisected, where fio tries that depth for ever.
 
 use super::Worker;
 use crate::plan::{LatencyTargetPlan, WorkerPlan};
 use crate::request::{Completion, Direction, Want};
+use crate::results::{DepthOutcome, LatencyTargetResult};
 use crate::time::Nanos;
 
 /// After so many successes in a row just below a depth that failed, that depth is tried again.
 const STABLE: u32 = 3;
 
+/// What its window is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// Tries its depth for a window.
-    Trying,
-    /// Waits for its requests in flight before it tries the next depth.
-    Draining,
-    /// Has measured at its last depth.
+enum Phase {
+    /// To find the next depth.
+    Searching,
+    /// To confirm the depth that it has found.
+    Confirming,
+    /// To measure at that depth.
+    Measuring,
+    /// It has ended.
     Over,
 }
 
@@ -46,9 +53,9 @@ pub(super) struct DepthSearch {
     high: Option<u32>,
     /// How many windows in a row succeeded just below `high`.
     stable: u32,
-    step: Step,
-    /// Whether it has arrived at a depth, so that what follows is measured.
-    arrived: bool,
+    phase: Phase,
+    /// Whether it waits for its requests in flight before the next window.
+    draining: bool,
     /// Whether a request missed the limit at depth 1 where none may.
     hopeless: bool,
     /// When the search began.
@@ -69,8 +76,8 @@ impl DepthSearch {
                 low: 1,
                 high: None,
                 stable: 0,
-                step: Step::Trying,
-                arrived: target.keeps_adjusting,
+                phase: Phase::Searching,
+                draining: false,
                 hopeless: false,
                 began: 0,
                 since: 0,
@@ -97,32 +104,40 @@ impl DepthSearch {
 
     /// Takes the completion of a request that took `latency`.
     fn returned(&mut self, latency: Nanos) {
+        if self.draining || self.phase == Phase::Over {
+            return;
+        }
         self.ios += 1;
-        if latency <= self.plan.limit_ns || self.step != Step::Trying {
+        if latency <= self.plan.limit_ns {
             return;
         }
         self.missed += 1;
-        if self.plan.percent >= 100.0 {
+        if self.plan.percent >= 100.0 && self.phase != Phase::Measuring {
             self.hopeless = !self.lower();
         }
     }
 
+    /// Whether enough requests of the window kept the limit.
+    fn keeps(&self) -> bool {
+        let kept = (self.ios - self.missed) as f64 / self.ios as f64;
+        kept * 100.0 >= self.plan.percent
+    }
+
     /// Judges the window if it is over.
     fn next(&mut self, now: Nanos, in_flight: u32) -> Next {
-        if self.step == Step::Trying && now >= self.since.saturating_add(self.plan.window_ns) {
-            let kept = (self.ios - self.missed) as f64 / self.ios as f64;
-            if self.ios == 0 {
-                // Nothing returned, so nothing is known: the window goes on.
-            } else if kept * 100.0 >= self.plan.percent {
-                self.raise(now);
-            } else {
+        // A window in which nothing returned goes on.
+        let over = now >= self.since.saturating_add(self.plan.window_ns) && self.ios > 0;
+        if over && !self.draining {
+            match self.phase {
+                Phase::Measuring => self.phase = Phase::Over,
+                _ if self.keeps() => self.raise(now),
                 // At depth 1 the window goes on, as in fio.
-                self.lower();
+                _ => _ = self.lower(),
             }
         }
-        match self.step {
-            Step::Over => Next::End,
-            Step::Draining if in_flight > 0 => Next::Drain,
+        match self.phase {
+            Phase::Over => Next::End,
+            _ if self.draining && in_flight > 0 => Next::Drain,
             _ => Next::Depth(self.depth),
         }
     }
@@ -138,11 +153,12 @@ impl DepthSearch {
         }
         self.depth = u32::midpoint(self.depth, self.low);
         self.stable = 0;
-        self.step = Step::Draining;
+        self.phase = Phase::Searching;
+        self.draining = true;
         true
     }
 
-    /// Tries a larger depth, or measures at this one if there is none.
+    /// Tries a larger depth. If there is none, confirms this one, and then measures at it.
     fn raise(&mut self, now: Nanos) {
         let depth = self.depth;
         self.low = depth;
@@ -160,12 +176,28 @@ impl DepthSearch {
         self.depth = larger.min(self.most);
         self.begin_window(now);
         if self.depth == depth && !self.plan.keeps_adjusting {
-            self.step = if self.arrived {
-                Step::Over
-            } else {
-                Step::Draining
+            self.phase = match self.phase {
+                Phase::Searching => Phase::Confirming,
+                _ => Phase::Measuring,
             };
-            self.arrived = true;
+            self.draining = true;
+        }
+    }
+
+    fn result(&self) -> LatencyTargetResult {
+        let outcome = match self.phase {
+            Phase::Measuring | Phase::Over if self.draining || self.ios == 0 => {
+                DepthOutcome::Searching
+            }
+            Phase::Measuring | Phase::Over if self.keeps() => DepthOutcome::Kept,
+            Phase::Measuring | Phase::Over => DepthOutcome::Missed,
+            _ if self.hopeless => DepthOutcome::Missed,
+            _ if self.plan.keeps_adjusting => DepthOutcome::Adjusting,
+            _ => DepthOutcome::Searching,
+        };
+        LatencyTargetResult {
+            depth: self.depth,
+            outcome,
         }
     }
 }
@@ -173,7 +205,7 @@ impl DepthSearch {
 impl Worker {
     /// Follows its search for a depth, if it has one. Returns what it wants while it waits for the next depth.
     pub(super) fn search_depth(&mut self, now: Nanos) -> Option<Want> {
-        if self.ramp_end != Nanos::MAX {
+        if self.ramp_end != Nanos::MAX || now >= self.end {
             return None;
         }
         let in_flight = self.slots.in_flight();
@@ -183,13 +215,13 @@ impl Worker {
             Next::Drain => return Some(self.wait_for_one(now)),
             Next::End => return Some(self.drain(now)),
         };
-        if search.step == Step::Draining {
-            search.step = Step::Trying;
+        if search.draining {
+            search.draining = false;
             search.begin_window(now);
-        }
-        if search.arrived && self.measured_from == Nanos::MAX {
-            let searched = now - search.began;
-            self.measure_from(now, searched);
+            if search.phase == Phase::Measuring {
+                let searched = now - search.began;
+                self.measure_from(now, searched);
+            }
         }
         if depth as usize != self.slots.depth() {
             self.use_depth(depth, now);
@@ -198,7 +230,7 @@ impl Worker {
     }
 
     /// Notes a completion for the search, and stops where no depth keeps the latency.
-    pub(super) fn tried(&mut self, completion: &Completion) {
+    pub(super) fn note_latency(&mut self, completion: &Completion) {
         let kind = self.slots.request(completion.slot).kind;
         let Some(search) = &mut self.search else {
             return;
@@ -215,21 +247,22 @@ impl Worker {
         }
     }
 
-    /// Returns the depth that it has arrived at, and whether it has, if it looks for one.
-    pub fn searched_depth(&self) -> Option<(u32, bool)> {
-        let search = self.search.as_ref()?;
-        Some((search.depth, search.arrived))
+    /// Returns what has become of its search for a depth, if it has one.
+    pub fn searched_depth(&self) -> Option<LatencyTargetResult> {
+        self.search.as_ref().map(|search| search.result())
     }
 
-    /// Whether it has stopped because no depth keeps its latency.
-    pub fn misses_target(&self) -> bool {
+    /// Whether it has stopped because depth 1 misses its latency, too.
+    pub fn is_hopeless(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.hopeless)
     }
 
     /// Uses `depth` slots from now on.
     pub(super) fn use_depth(&mut self, depth: u32, now: Nanos) {
         self.slots.set_depth(depth, now);
-        self.refill_at = self.low_depth.min(depth.saturating_sub(self.complete_min));
+        self.refill_at = self
+            .iodepth_low
+            .min(depth.saturating_sub(self.complete_min));
     }
 
     /// Measures from now on: the limits count anew, and so does the runtime, without the time that it `searched`.

@@ -70,6 +70,11 @@ impl Slots {
         }
     }
 
+    /// Returns how many slots there are, used or not.
+    pub(super) fn count(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Returns how many slots are used.
     #[inline(always)]
     pub(super) fn depth(&self) -> usize {

@@ -337,7 +337,7 @@ impl Worker {
     /// many as the depth. So it ends where all before these did.
     pub fn verify_state(&self) -> Option<VerifyState> {
         let verifying = self.verifying.as_ref()?;
-        let depth = self.slots.depth() as u32;
+        let depth = self.slots.count() as u32;
         let in_flight = self.slots.busy().filter_map(|request| match request {
             Request {
                 kind: Kind::Write,

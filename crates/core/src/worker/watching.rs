@@ -1,5 +1,6 @@
 //! What looks at requests besides the worker itself: verification, the ranges of syncs, a flow, and the search for a
-//! depth. Few jobs have any of them, so that others pay for one test before a request, one at its issue and one at its completion.
+//! depth. Few jobs have any of them, so that others pay for one test before a request, one at its issue and one at its
+//! completion.
 
 use super::Worker;
 use crate::generate::Io;
@@ -39,6 +40,6 @@ impl Worker {
         if let Some(written) = &mut self.written {
             written.returned(self.slots.request(completion.slot), completion);
         }
-        self.tried(completion);
+        self.note_latency(completion);
     }
 }

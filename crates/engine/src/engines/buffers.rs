@@ -6,14 +6,15 @@
 
 use std::io;
 use std::ptr::{self, NonNull};
+use std::time::Duration;
 
 use iogauge_core::plan::{SizesPlan, WorkerPlan};
 use iogauge_core::results::VerifyResult;
-use iogauge_core::{Errno, Kind, Request};
+use iogauge_core::{Completion, Kind, Request};
 
 use crate::engines::content::{Before, Content};
 use crate::engines::stamps::{StampLog, Stamper};
-use crate::engines::verify::Verifier;
+use crate::engines::verify::{Checked, Pool, Verifier};
 use crate::error::Error;
 
 const PAGE: usize = 4096;
@@ -59,6 +60,17 @@ impl Layout {
     }
 }
 
+/// What is known of a request that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// What it read is what was written, or is not verified.
+    Good,
+    /// It read something else.
+    Mismatch,
+    /// What it read is being checked. Its slot is not free until [`Buffers::checked`] returns it.
+    Checking,
+}
+
 /// One worker's buffers.
 #[derive(Debug)]
 pub struct Buffers {
@@ -73,6 +85,8 @@ pub struct Buffers {
     content: Content,
     /// Makes and checks blocks; absent if the plan verifies none.
     verifier: Option<Verifier>,
+    /// Checks them on other threads; absent if the plan checks them on the worker's.
+    pool: Option<Pool>,
     /// Stamps writes; absent if the plan stamps none.
     stamper: Option<Stamper>,
 }
@@ -101,8 +115,12 @@ impl Buffers {
             places_per_fixed: (LARGEST_FIXED / stride).max(1),
             content: Content::new(&plan.buffers, plan.seed),
             verifier: Verifier::new(plan, stride),
+            pool: None,
             stamper: None,
         };
+        if let Some(verifier) = &buffers.verifier {
+            buffers.pool = Pool::start(plan, verifier, &buffers.content)?;
+        }
         let writes = plan.pattern.rw.writes();
         for place in 0..places {
             let written = writes && place >= buffers.read_places;
@@ -203,26 +221,57 @@ impl Buffers {
         }
     }
 
-    /// Notes that a request has ended, and checks what it read, if the plan verifies it. Returns whether that is what
-    /// was written, and adds to `verified` what is wrong. Call it before the request's slot is used again.
+    /// Notes that a request has ended, and checks what it read, if the plan verifies it, or has it checked. Adds to
+    /// `verified` what is wrong. Call it before the request's slot is used again.
     #[inline]
     pub(crate) fn ended(
         &mut self,
         request: &Request,
-        result: Result<u32, Errno>,
+        completion: &Completion,
         verified: &mut VerifyResult,
-    ) -> bool {
+    ) -> Ended {
         if let Some(stamper) = &mut self.stamper {
-            stamper.ended(request, result);
+            stamper.ended(request, completion.result);
         }
-        let complete = result == Ok(request.length_bytes);
-        if self.verifier.is_none() || request.kind != Kind::Read || !complete {
-            return true;
+        let complete = completion.result == Ok(request.length_bytes);
+        let checks = |verifier: &Verifier| complete && verifier.checks(request);
+        if !self.verifier.as_ref().is_some_and(checks) {
+            return Ended::Good;
         }
-        self.with_verifier(request, |verifier, buffer, content| {
+        let bytes = self.address(request);
+        if let Some(pool) = &mut self.pool {
+            pool.check(request, completion, bytes);
+            return Ended::Checking;
+        }
+        let good = self.with_verifier(request, |verifier, buffer, content| {
             verifier.check(buffer, request, content, verified)
-        })
-        .unwrap_or(true)
+        });
+        match good {
+            Some(false) => Ended::Mismatch,
+            _ => Ended::Good,
+        }
+    }
+
+    /// Whether reads are checked on other threads.
+    pub(crate) fn checks_apart(&self) -> bool {
+        self.pool.is_some()
+    }
+
+    /// Returns a read that another thread has checked.
+    pub(crate) fn checked(&mut self) -> Option<Checked> {
+        self.pool.as_mut().and_then(Pool::take)
+    }
+
+    /// Returns how many reads other threads are checking, or have checked and [`Buffers::checked`] has not returned.
+    pub(crate) fn checking(&self) -> u32 {
+        self.pool.as_ref().map_or(0, Pool::pending)
+    }
+
+    /// Waits until another thread has checked a read, at most for `patience`.
+    pub(crate) fn wait_checked(&mut self, patience: Duration) {
+        if let Some(pool) = &mut self.pool {
+            pool.wait(patience);
+        }
     }
 
     /// Calls `work` with the verifier and the request's bytes; not at all without a verifier.
@@ -276,6 +325,8 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
+        // Its threads may still look at the mapping.
+        self.pool = None;
         if self.mapped_bytes > 0 {
             // SAFETY: `map` mapped this range, and it is unmapped once, here.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
@@ -372,6 +423,7 @@ mod tests {
             places_per_fixed: (LARGEST_FIXED / stride).max(1),
             content: Content::new(&plan, 1),
             verifier: None,
+            pool: None,
             stamper: None,
         }
     }

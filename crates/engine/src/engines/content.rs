@@ -21,7 +21,7 @@ pub(crate) enum Before {
 }
 
 /// Generates the contents of one worker's writes, the same for the same seed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Content {
     pub(crate) before: Before,
     /// All of the content, unless it is random: zeroes, or a pattern.

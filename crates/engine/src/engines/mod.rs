@@ -21,7 +21,7 @@ mod sync;
 mod uring;
 mod verify;
 
-pub use buffers::Buffers;
+pub use buffers::{Buffers, Ended};
 pub use open::{UseEngine, open};
 pub use stamps::StampLog;
 

@@ -1,12 +1,14 @@
 //! The loop of one worker's thread: takes requests from the worker, submits, reaps and records.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use iogauge_core::recorder::LONG_GAP;
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
 use crate::Engine;
+use crate::engines::{Buffers, Ended};
 use crate::error::Error;
 use crate::run::exchange::{READING, Signals};
 use crate::run::heartbeat::Heartbeat;
@@ -57,6 +59,9 @@ impl Loop<'_> {
         let Some(mut state) = self.state.acquire() else {
             return Ok(End::Revoked);
         };
+        let checks_apart = engine
+            .buffers()
+            .is_some_and(|buffers| buffers.checks_apart());
         let mut now = engine.now();
         let mut in_ramp = true;
         loop {
@@ -128,7 +133,17 @@ impl Loop<'_> {
                     engine.now()
                 };
             }
-            if min > 0 {
+            let checking = match checks_apart {
+                true => engine.buffers().map_or(0, |buffers| buffers.checking()),
+                false => 0,
+            };
+            if min > 0 && checking > 0 && checking == in_flight {
+                let patience = deadline.saturating_sub(engine.now());
+                if let Some(buffers) = engine.buffers() {
+                    buffers.wait_checked(Duration::from_nanos(patience));
+                }
+            } else if min > 0 {
+                let min = min.min((in_flight - checking).max(1));
                 engine.reap(min, Some(deadline), &mut done)?;
             } else if E::BLOCKS {
                 engine.reap(0, None, &mut done)?;
@@ -160,6 +175,9 @@ impl Loop<'_> {
             state.busy.in_flight(in_flight, after.saturating_sub(now));
             if !done.is_empty() {
                 self.complete(engine, &mut state, &mut done);
+            }
+            if checks_apart && let Some(buffers) = engine.buffers() {
+                take_checked(buffers, &mut state);
             }
             now = after;
         }
@@ -201,10 +219,11 @@ impl Loop<'_> {
             }
             recorder.record(request, completion);
             // An engine without data finds everything as it was written, as in fio.
-            let mismatch = engine
-                .buffers()
-                .is_some_and(|buffers| !buffers.ended(request, completion.result, verified));
-            if mismatch {
+            let ended = match engine.buffers() {
+                Some(buffers) => buffers.ended(request, completion, verified),
+                None => Ended::Good,
+            };
+            if ended == Ended::Mismatch {
                 recorder.mismatch(request);
             }
             if let Some(log) = log {
@@ -216,8 +235,11 @@ impl Loop<'_> {
             ) {
                 *sum += u64::from(moved);
             }
+            if ended == Ended::Checking {
+                continue;
+            }
             worker.complete(completion);
-            if mismatch {
+            if ended == Ended::Mismatch {
                 worker.mismatched(completion.done);
             }
         }
@@ -228,6 +250,21 @@ impl Loop<'_> {
             }
         }
         done.clear();
+    }
+}
+
+/// Passes the reads that other threads have checked to the worker.
+fn take_checked(buffers: &mut Buffers, state: &mut WorkerState) {
+    while let Some(checked) = buffers.checked() {
+        let mismatch = checked.result.failed > 0;
+        state.verified.add(checked.result);
+        if mismatch {
+            state.recorder.mismatch(&checked.request);
+        }
+        state.worker.complete(&checked.completion);
+        if mismatch {
+            state.worker.mismatched(checked.completion.done);
+        }
     }
 }
 

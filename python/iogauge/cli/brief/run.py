@@ -70,8 +70,8 @@ def _headline(parts: list[Part]) -> str:
     if cells.get("p99", "-") != "-":
         latency += f", 99 % within {cells['p99']}"
     rate = numbers.within(row.iops(stream), None, None)
-    kept = endings.depth_kept(row)
-    at_depth = f"{kept}: " if kept else ""
+    depth = endings.depth_measured(row)
+    at_depth = f"{depth}: " if depth else ""
     return f"{row.name}: {at_depth}{rate} {noun} a second{bytes_}{latency}{others}"
 
 
@@ -159,9 +159,11 @@ def _notes(record: RunRecord, parts: list[Part], table: list[str], columns: int)
     if any(_kind(*part) is Kind.RESPONSE for part in parts):
         notes.append("latencies count from when a request was due (a sync's: from the first write before it)")
     notes += numbers.meanings(table)
+    all_rows = list(rows(record))
     # The headline of a single row has its depth.
-    if len(parts) != 1 or not endings.depth_kept(parts[0][0]):
-        notes += [sentence for row in rows(record) for sentence in endings.sentences(row)]
+    if len(all_rows) > 1 or not any(map(endings.depth_measured, all_rows)):
+        notes += filter(None, map(endings.of_latency_target, all_rows))
+    notes += filter(None, map(endings.of_steady_state, all_rows))
     notes += verified.checked(record)
     if record.result.stopped_by:
         reason = f": {record.result.error}" if record.result.error else ""

@@ -100,6 +100,9 @@ def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
             threads[cpus if poller is None else frozenset({poller})] += 1
         if worker.handed_over:
             threads[cpus] += worker.job.iodepth
+        if worker.job.verify_async:
+            verifying = worker.job.verify_async_cpus or worker.job.cpus_allowed
+            threads[frozenset(verifying) or anywhere] += worker.job.verify_async
     overlapping = {cpus: [other for other in threads if cpus & other] for cpus in threads}
     uncrowded = {cpus: len(cpus) >= sum(threads[other] for other in overlapping[cpus]) for cpus in threads}
     undisturbed = {cpus: all(uncrowded[other] for other in overlapping[cpus]) for cpus in threads}

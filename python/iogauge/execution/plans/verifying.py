@@ -55,6 +55,8 @@ def verify_plan(job: Job, *, number: int) -> VerifyPlan | None:
         fatal=job.verify_fatal,
         dump=job.verify_dump,
         continues=job.continue_on_error in (ContinueOnError.VERIFY, ContinueOnError.ALL),
+        threads=job.verify_async,
+        cpus=job.verify_async_cpus or job.cpus_allowed,
     )
 
 

@@ -5,7 +5,6 @@ Source: fio 3.33's stat.c.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from iogauge.report.run.rows import Row
@@ -65,17 +64,16 @@ def _depths(row: Row) -> list[int]:
     return [worker.latency_target.depth for worker in row.workers if worker.latency_target]
 
 
-def depth_kept(row: Row) -> str | None:
-    """Return which depth keeps the latency_target, in words; None where no search has arrived at one."""
-    searches = [worker.latency_target for worker in row.workers if worker.latency_target]
-    if not searches or row.job.latency_run or not all(search.arrived for search in searches):
+def depth_measured(row: Row) -> str | None:
+    """Return at which depth a latency_target was measured, in words; None where the search did not come to that."""
+    outcomes = {worker.latency_target.outcome for worker in row.workers if worker.latency_target}
+    if not outcomes or not outcomes <= {"kept", "missed"} or any(worker.error for worker in row.workers):
         return None
-    depths = sorted({search.depth for search in searches})
-    several = len(depths) > 1
-    return (
-        f"{'depths' if several else 'depth'} {numbers.listed([str(depth) for depth in depths])} "
-        f"{'keep' if several else 'keeps'} {_target(row)}"
-    )
+    depths = sorted(set(_depths(row)))
+    where = f"{'depth' if len(depths) == 1 else 'depths'} {numbers.listed([str(depth) for depth in depths])}"
+    if "missed" in outcomes:
+        return f"{where} kept {_target(row)} in the search, but not when it was measured"
+    return f"{where} {'keeps' if len(depths) == 1 else 'keep'} {_target(row)}"
 
 
 def _target(row: Row) -> str:
@@ -84,20 +82,18 @@ def _target(row: Row) -> str:
     return f"{share} within {numbers.span(job.latency_target_ns)}"
 
 
-def sentences(row: Row) -> Iterator[str]:
-    """Yield a sentence each about the row's latency_target and its steadystate, if it has them."""
-    depths = sorted(set(_depths(row)))
-    if kept := depth_kept(row):
-        yield f"{row.name}: {kept}, of at most {row.job.iodepth}"
-    elif depths:
-        last = numbers.listed([str(depth) for depth in depths])
-        ended = "" if row.job.latency_run else "the search did not end; "
-        yield f"{row.name}: {_target(row)}: {ended}last depth {last} of at most {row.job.iodepth}"
-    if steady := _of_steady_state(row):
-        yield steady
+def of_latency_target(row: Row) -> str | None:
+    """Return what became of the row's latency_target, in a sentence; None for a job without one."""
+    if measured := depth_measured(row):
+        return f"{row.name}: {measured}, of at most {row.job.iodepth}"
+    if not (depths := sorted(set(_depths(row)))):
+        return None
+    ended = "" if row.job.latency_run else "the search did not end; "
+    last = numbers.listed([str(depth) for depth in depths])
+    return f"{row.name}: {_target(row)}: {ended}last depth {last} of at most {row.job.iodepth}"
 
 
-def _of_steady_state(row: Row) -> str | None:
+def of_steady_state(row: Row) -> str | None:
     """Return whether the row became steady; None for a job without steadystate."""
     wanted, result = row.job.steadystate, row.result.steady
     if wanted is None or result is None:

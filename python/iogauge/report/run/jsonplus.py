@@ -131,7 +131,7 @@ def _error(row: Row) -> int:
     if not failed:
         return 0
     errors = [number for direction in Direction for number in row.tally(direction).errors]
-    missed = any(worker.latency_target and not worker.latency_target.arrived for worker in failed)
+    missed = any(worker.latency_target and worker.latency_target.outcome == "missed" for worker in failed)
     return errors[0] if errors else ETIMEDOUT if missed else EIO
 
 

@@ -99,16 +99,19 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
             if outputs:
                 filled = outputs.keys() - empty_names(job)
                 files = {name: opened[outputs[name]] for name in sorted(filled)}
-                yield _RowLogs(stage, worker.row, origins_ns[worker.row], files, job, worker.io_priority or 0)
+                searches = worker.latency_target and not worker.latency_target.keeps_adjusting
+                origin_ns = None if searches else origins_ns[worker.row]
+                yield _RowLogs(stage, worker.row, origin_ns, files, job, worker.io_priority or 0)
 
 
 @dataclass
 class _RowLogs:
-    """The open log files of one row. ``origin_ns`` is the measured start of the row, since the start of its stage."""
+    """The open log files of one row."""
 
     stage: int
     row: int
-    origin_ns: int
+    origin_ns: int | None
+    """The measured start of the row, since the start of its stage; None: that of its first such request."""
     files: dict[str, IO[bytes]]
     job: Job
     io_priority: int
@@ -117,6 +120,8 @@ class _RowLogs:
     def add(self, requests: Requests) -> None:
         """Write the lines of some requests of the row."""
         start, done = requests["start_ns"].astype(np.int64), requests["done_ns"].astype(np.int64)
+        if self.origin_ns is None:
+            self.origin_ns = int(start.min())
         known = requests["issued_ns"] != NO_INSTANT
         issued = np.where(known, requests["issued_ns"], requests["start_ns"]).astype(np.int64)
         length = requests["length_bytes"].astype(np.int64)

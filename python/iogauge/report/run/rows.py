@@ -52,7 +52,7 @@ class Row:
     @property
     def seconds(self) -> float:
         """The measured time."""
-        return (self.result.end_ns - self.result.start_ns) / 1e9
+        return self.result.seconds(self.workers)
 
     @property
     def job_index(self) -> int:

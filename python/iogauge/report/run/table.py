@@ -33,8 +33,9 @@ def render(record: RunRecord, stats: IntervalStats) -> str:
     lines: list[str] = []
     for row in rows(record):
         lines += [*_row(row, stats), ""]
-        for sentence in endings.sentences(row):
-            lines[-1:] = [*labelled("", sentence, indent="  ", width=0), ""]
+        for sentence in (endings.of_latency_target(row), endings.of_steady_state(row)):
+            if sentence:
+                lines[-1:] = [*labelled("", sentence, indent="  ", width=0), ""]
     lines += surroundings.lines(record)
     notes = []
     if any(row.scheduled(direction) for row in rows(record) for direction in row.streams):

@@ -155,6 +155,12 @@ class _Resolver:
                 "is no multiple of steadystate_check_interval, twice that or more",
                 "use whole intervals",
             )
+        if self._get("latency_target_ns") and not self._get("latency_window_ns"):
+            raise self._error(
+                "latency_target",
+                "needs latency_window",
+                "add the time to try each depth, such as latency_window=1s",
+            )
         if self._get("loops") == 0:
             self._values["loops"] = 1
         self._values["thinktime_spin_ns"] = min(self._get("thinktime_spin_ns"), self._get("thinktime_ns"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_it_arrives_at_the_depth_of_a_sweep() -> None:
     record = run(64, *SEARCH, interval_ns=10**7, on_interval=intervals.append)
     (worker,) = record.result.workers
     assert worker.latency_target is not None
-    assert worker.latency_target.arrived
+    assert worker.latency_target.outcome in ("kept", "missed")
     depth = worker.latency_target.depth
     assert 1 < depth < 64
     assert p90_ns(depth - 1) <= TARGET_US * 1000 < p90_ns(depth + 1)
@@ -54,8 +55,30 @@ def test_it_arrives_at_the_depth_of_a_sweep() -> None:
     assert max(one.end_ns for one in intervals if one.ramp) == row.start_ns
 
 
+def test_workers_of_a_group_are_measured_one_after_the_other() -> None:
+    # The second begins later, so that it is measured when the first has ended.
+    grouped = [*SEARCH, "--group_reporting"]
+    later = options(64, *grouped, "--startdelay=300ms")
+    record = execute(workload.from_arguments([*options(64, *grouped), *later]), seed=3)
+    (row,) = record.result.rows
+    first, second = record.result.workers
+    assert first.start_ns != second.start_ns
+    ios = row.tallies[Direction.READ].ios
+    seconds = row.seconds(record.result.workers)
+    assert WINDOW_NS / 1e9 <= seconds < 1.1 * WINDOW_NS / 1e9
+    assert row.end_ns - row.start_ns > 1.5 * WINDOW_NS
+    # Little's law for each: the depth over the latency.
+    alone = [worker.latency_target.depth for worker in (first, second) if worker.latency_target]
+    mean_s = row.tallies[Direction.READ].exact[Kind.LAT].sum_ns / ios / 1e9
+    assert ios / seconds == pytest.approx(sum(alone) / mean_s, rel=0.1)
+
+
 def test_latency_run_goes_on_and_measures_all_of_it() -> None:
     record = run(64, *SEARCH, "--latency_run=1")
+    (worker,) = record.result.workers
+    assert worker.latency_target is not None
+    assert worker.latency_target.outcome == "adjusting"
+    assert 8 < worker.depth_mean < 40
     (row,) = record.result.rows
     assert row.start_ns == 0
     assert row.end_ns >= 10**9
@@ -66,7 +89,7 @@ def test_a_search_that_does_not_end_says_so(capsys: pytest.CaptureFixture[str]) 
     assert main(["run", *options(64, *SEARCH, runtime="50ms")]) == 0
     out, err = capsys.readouterr()
     assert "x: 90 % of the I/Os within 150 us: the search did not end; last depth" in out
-    assert "still looking for the depth" in " ".join(err.split())
+    assert "before it had found the depth" in " ".join(err.split())
 
 
 def test_a_latency_that_no_depth_keeps_is_fios_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,3 +112,11 @@ def test_the_answer_has_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_trace_has_no_depth_to_look_for() -> None:
     with pytest.raises(IogaugeError, match="latency_target=150: has no effect on a trace"):
         workload.from_arguments(["--name=x", f"--filename={MODEL}", "--read_iolog=t", *SEARCH])
+
+
+def test_logs_begin_with_what_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *options(64, *SEARCH), "--write_lat_log=l", "--log_avg_msec=0"]) == 0
+    times_ms = [int(line.split(",")[0]) for line in Path("l_lat.1.log").read_text().splitlines()]
+    assert times_ms[0] == 0
+    assert WINDOW_NS // 10**6 - 2 <= times_ms[-1] <= WINDOW_NS // 10**6 + 2

@@ -7,6 +7,10 @@
 
 mod checksums;
 mod header;
+mod pool;
+
+pub use pool::Checked;
+pub(crate) use pool::Pool;
 
 use iogauge_core::plan::{Checksum, VerifyPlan, WorkerPlan};
 use iogauge_core::results::{Bytes, Mismatch, VerifyResult};
@@ -16,7 +20,7 @@ use crate::engines::content::Content;
 use header::{BYTES, Fault, Header, differs};
 
 /// Makes and checks the blocks of one worker.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Verifier {
     plan: VerifyPlan,
     paths: Vec<String>,
@@ -140,6 +144,13 @@ impl Verifier {
             .wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
+    /// Whether it checks what `request` read.
+    #[inline]
+    pub(crate) fn checks(&self, request: &Request) -> bool {
+        let known = request.check != Check::Nothing || self.checks_all;
+        request.kind == Kind::Read && known
+    }
+
     /// Checks what was read. Returns whether all of it was written so; adds what is wrong to `result`.
     #[inline]
     pub(crate) fn check(
@@ -149,8 +160,7 @@ impl Verifier {
         content: &Content,
         result: &mut VerifyResult,
     ) -> bool {
-        let known = request.check != Check::Nothing || self.checks_all;
-        if request.kind != Kind::Read || !known {
+        if !self.checks(request) {
             return true;
         }
         result.requests += 1;

@@ -25,9 +25,9 @@ LATENCY_TARGET = (
         Category.DEPTH,
         duration(US),
         "0 (none)",
-        "Look for the largest depth, from 1 to iodepth, at which the lat of latency_percentile of the I/Os is at most "
-        "this: each depth is tried for latency_window; it doubles until it fails, and is then bisected. One more "
-        "window at the last depth is what is measured, and ends the job.",
+        "Find the largest depth, up to iodepth, that keeps this lat for latency_percentile of the I/Os. Each depth "
+        "runs for latency_window. The depth doubles until one fails; then it is bisected. The job confirms the depth, "
+        "measures one more window at it, and ends.",
         field="latency_target_ns",
     ),
     entry(

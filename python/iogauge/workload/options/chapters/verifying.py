@@ -181,10 +181,20 @@ VERIFY: tuple[Option, ...] = (
         "Save bad blocks in files named after the target and the offset: what was read (`.received`) and what was "
         "written (`.expected`).",
     ),
-    _ignored(
-        "verify_async", "Has no effect: each worker verifies what it reads before it issues more.", count()
+    entry(
+        "verify_async",
+        Category.VERIFY,
+        count(maximum=1024),
+        "0",
+        "Threads that check what a job reads, while it issues more. 0: the job checks each I/O itself.",
     ),
-    _ignored("verify_async_cpus", "Has no effect.", CPU_LIST),
+    entry(
+        "verify_async_cpus",
+        Category.VERIFY,
+        CPU_LIST,
+        "cpus_allowed",
+        "CPUs that these threads may run on.",
+    ),
     _ignored("verifysort", "Accepted: what was written is always read back as fio orders it."),
     _ignored("verifysort_nr", "Accepted, as verifysort."),
 )
