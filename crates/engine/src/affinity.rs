@@ -12,19 +12,10 @@ use crate::error::Error;
 
 /// Returns the CPUs that the calling thread may run on, in ascending order.
 pub fn allowed_cpus() -> Result<Vec<u32>, Error> {
-    cpus_of(0)
-}
-
-/// Returns the CPUs that the process's first thread may run on, in ascending order: its others may be pinned.
-pub fn process_cpus() -> Result<Vec<u32>, Error> {
-    cpus_of(std::process::id() as libc::pid_t)
-}
-
-fn cpus_of(thread: libc::pid_t) -> Result<Vec<u32>, Error> {
     // SAFETY: a cpu_set_t is plain bits, for which all zeroes is the empty set.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: `set` is a writable cpu_set_t of the size passed; 0 is the calling thread.
-    if unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&set), &mut set) } != 0 {
+    // SAFETY: `set` is a writable cpu_set_t of the size passed; pid 0 is the calling thread.
+    if unsafe { libc::sched_getaffinity(0, mem::size_of_val(&set), &mut set) } != 0 {
         return Err(Error::Call {
             call: "sched_getaffinity",
             cause: io::Error::last_os_error(),

@@ -330,7 +330,7 @@ impl Error {
             Error::Map { .. } => "use ioengine=psync with direct=0".into(),
             Error::Thread { .. } => "this is a defect of iogauge: please report it with the command that caused it".into(),
             Error::NoThread { .. } => {
-                "raise the limit on processes and threads (ulimit -u, or pids.max of its cgroup), or lower numjobs".into()
+                "raise the limit on processes and threads (ulimit -u, or pids.max of its cgroup), or lower numjobs or verify_async".into()
             }
             Error::Pattern { .. } | Error::Call { .. } => return None,
         };

@@ -300,7 +300,7 @@ class Job(Model):
     verify_fatal: bool = False
     verify_dump: bool = False
     verify_async: NonNegative = 0
-    """Threads that check what was read; 0: the worker's own does."""
+    """Threads of each clone that check what was read; 0: the clone checks it itself."""
     verify_async_cpus: tuple[NonNegative, ...] = ()
     verify_backlog: NonNegative = 0
     """Writes after which some are read back; 0: only at the end."""

@@ -187,9 +187,9 @@ class VerifyPlan(Model):
     continues: bool
     """Whether bad blocks are counted and do not end the worker."""
     threads: NonNegative = 0
-    """Threads that check what was read; 0: the worker's own does."""
+    """Threads that check what was read; 0: the worker's thread does."""
     cpus: tuple[NonNegative, ...] = ()
-    """CPUs that they may run on; empty: the process's."""
+    """CPUs that they may run on."""
 
 
 class StampLogPlan(Model):

@@ -117,8 +117,8 @@ pub struct VerifyPlan {
     pub dump: bool,
     /// Bad blocks are counted and do not end the worker.
     pub continues: bool,
-    /// Threads that check what was read; 0: the worker's own does.
+    /// Threads that check what was read; 0: the worker's thread does.
     pub threads: u32,
-    /// CPUs that they may run on; empty: the process's.
+    /// CPUs that they may run on; empty: those of the worker's thread.
     pub cpus: Vec<u32>,
 }

@@ -91,7 +91,8 @@ pub struct Buffers {
     stamper: Option<Stamper>,
 }
 
-// SAFETY: this value owns the mapping and is the only way to it. Nothing in it is tied to a thread.
+// SAFETY: this value owns the mapping, and only its pool and the kernel have addresses in it. Nothing in it is tied to a
+// thread.
 unsafe impl Send for Buffers {}
 
 impl Buffers {
@@ -221,8 +222,8 @@ impl Buffers {
         }
     }
 
-    /// Notes that a request has ended, and checks what it read, if the plan verifies it, or has it checked. Adds to
-    /// `verified` what is wrong. Call it before the request's slot is used again.
+    /// Notes that a request has ended. If the plan verifies what it read, checks that, or hands it to the threads that
+    /// do. Adds to `verified` what is wrong. Call it before the request's slot is used again.
     #[inline]
     pub(crate) fn ended(
         &mut self,
@@ -252,8 +253,8 @@ impl Buffers {
         }
     }
 
-    /// Whether reads are checked on other threads.
-    pub(crate) fn checks_apart(&self) -> bool {
+    /// Whether it hands reads to other threads to be checked.
+    pub(crate) fn has_pool(&self) -> bool {
         self.pool.is_some()
     }
 
@@ -262,8 +263,8 @@ impl Buffers {
         self.pool.as_mut().and_then(Pool::take)
     }
 
-    /// Returns how many reads other threads are checking, or have checked and [`Buffers::checked`] has not returned.
-    pub(crate) fn checking(&self) -> u32 {
+    /// Returns how many reads it has handed over that [`Buffers::checked`] has not returned.
+    pub(crate) fn pending_checks(&self) -> u32 {
         self.pool.as_ref().map_or(0, Pool::pending)
     }
 
@@ -314,8 +315,8 @@ impl Buffers {
     fn parts(&mut self, place: usize, length: usize) -> (&mut Content, &mut [u8]) {
         assert!(place < self.places && length <= self.stride);
         // SAFETY: the place lies inside the mapping, which the kernel initialised to zero and which is reached only
-        // through `self`, here borrowed mutably. The kernel does not use the place, since its slot has no request in
-        // flight.
+        // through `self`, here borrowed mutably, and its pool. Neither the kernel nor the pool uses the place, since its
+        // slot has no request in flight and none that is being checked.
         let buffer = unsafe {
             std::slice::from_raw_parts_mut(self.base.as_ptr().add(place * self.stride), length)
         };

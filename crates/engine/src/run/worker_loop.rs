@@ -18,6 +18,9 @@ use crate::run::worker_state::WorkerState;
 /// While the log is full, check again after this long.
 const FULL_LOG: Nanos = MILLISECOND / 10;
 
+/// While other threads check reads, look again for checked ones after this long.
+const CHECK: Nanos = MILLISECOND / 20;
+
 /// How the loop ended.
 #[derive(Debug)]
 pub enum End {
@@ -59,9 +62,7 @@ impl Loop<'_> {
         let Some(mut state) = self.state.acquire() else {
             return Ok(End::Revoked);
         };
-        let checks_apart = engine
-            .buffers()
-            .is_some_and(|buffers| buffers.checks_apart());
+        let has_pool = engine.buffers().is_some_and(|buffers| buffers.has_pool());
         let mut now = engine.now();
         let mut in_ramp = true;
         loop {
@@ -114,7 +115,7 @@ impl Loop<'_> {
             if batch.is_empty() && self.signals.give_up.load(Ordering::Relaxed) {
                 return Ok(End::GaveUp(now));
             }
-            let deadline = (now + self.tick).min(until.unwrap_or(Nanos::MAX));
+            let mut deadline = (now + self.tick).min(until.unwrap_or(Nanos::MAX));
             let in_flight = state.worker.in_flight();
             self.signals.in_flight.store(in_flight, Ordering::Relaxed);
             drop(state);
@@ -133,17 +134,23 @@ impl Loop<'_> {
                     engine.now()
                 };
             }
-            let checking = match checks_apart {
-                true => engine.buffers().map_or(0, |buffers| buffers.checking()),
+            let pending = match has_pool {
+                true => engine
+                    .buffers()
+                    .map_or(0, |buffers| buffers.pending_checks()),
                 false => 0,
             };
-            if min > 0 && checking > 0 && checking == in_flight {
+            if pending > 0 && pending < in_flight {
+                // A check may end before the next completion comes, which is what the engine waits for.
+                deadline = deadline.min(now + CHECK);
+            }
+            if min > 0 && pending > 0 && pending == in_flight {
                 let patience = deadline.saturating_sub(engine.now());
                 if let Some(buffers) = engine.buffers() {
                     buffers.wait_checked(Duration::from_nanos(patience));
                 }
             } else if min > 0 {
-                let min = min.min((in_flight - checking).max(1));
+                let min = min.min((in_flight - pending).max(1));
                 engine.reap(min, Some(deadline), &mut done)?;
             } else if E::BLOCKS {
                 engine.reap(0, None, &mut done)?;
@@ -176,8 +183,8 @@ impl Loop<'_> {
             if !done.is_empty() {
                 self.complete(engine, &mut state, &mut done);
             }
-            if checks_apart && let Some(buffers) = engine.buffers() {
-                take_checked(buffers, &mut state);
+            if has_pool && let Some(buffers) = engine.buffers() {
+                take_checked(buffers, &mut state)?;
             }
             now = after;
         }
@@ -254,10 +261,13 @@ impl Loop<'_> {
 }
 
 /// Passes the reads that other threads have checked to the worker.
-fn take_checked(buffers: &mut Buffers, state: &mut WorkerState) {
+fn take_checked(buffers: &mut Buffers, state: &mut WorkerState) -> Result<(), Error> {
     while let Some(checked) = buffers.checked() {
-        let mismatch = checked.result.failed > 0;
-        state.verified.add(checked.result);
+        let result = checked.result.ok_or(Error::Thread {
+            what: "a thread that verifies panicked",
+        })?;
+        let mismatch = result.failed > 0;
+        state.verified.add(result);
         if mismatch {
             state.recorder.mismatch(&checked.request);
         }
@@ -266,6 +276,7 @@ fn take_checked(buffers: &mut Buffers, state: &mut WorkerState) {
             state.worker.mismatched(checked.completion.done);
         }
     }
+    Ok(())
 }
 
 /// Busy-waits until `until`. Returns the instant at which it stopped.

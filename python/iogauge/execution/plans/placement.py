@@ -9,6 +9,9 @@ Kernel threads of a ring are children of the worker's thread, so they run only o
 - threads for requests that io_uring cannot start without blocking (io-wq) are as many as the requests in flight. A
   worker that has them is not pinned, since they would all share its one CPU.
 
+Threads that check what a worker reads (``verify_async``) get its CPUs if its job names any, else those to which no
+worker is pinned.
+
 Source: fio's fio_cpus_split for ``cpus_allowed_policy=split``; the kernel's create_io_thread, which copies the user's
 choice of CPUs, and __set_cpus_allowed_ptr, which keeps later ones within it (since Linux 6.2).
 """
@@ -18,8 +21,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from iogauge.errors import IogaugeError
+from iogauge.execution.plans.verifying import verify_threads
 from iogauge.schema import Job, JobFile
 from iogauge.workload.clones import clones
 from iogauge.workload.options.chapters.memory import cpus_of
@@ -48,6 +53,8 @@ class Assignment:
     spin: bool
     poller: int | None = None
     """The CPU of the kernel thread that polls for its ring; None: any of the worker's."""
+    verifiers: tuple[int, ...] = ()
+    """The CPUs of the threads that check what it reads; empty: it has none."""
 
 
 def worker_requests(job_file: JobFile, handed_over: Sequence[bool] = ()) -> list[list[WorkerRequest]]:
@@ -71,7 +78,10 @@ def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
     job names a CPU that this process may not use.
     """
     named_cpus = [_named_cpus(worker, allowed_cpus) for worker in stage]
-    taken: Cpus = frozenset().union(*named_cpus, *(_named_poller(worker.job) for worker in stage))
+    named_verifiers = [_allowed(worker.job, "verify_async_cpus", allowed_cpus) for worker in stage]
+    taken: Cpus = frozenset().union(
+        *named_cpus, *named_verifiers, *(_named_poller(worker.job) for worker in stage)
+    )
     spare = [cpu for cpu in allowed_cpus if cpu not in taken]
     unassigned = [worker for worker, named in zip(stage, named_cpus, strict=True) if not named]
     has_spare_cpu = len(spare) >= len(unassigned) + sum(
@@ -93,16 +103,21 @@ def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
         for worker, is_pinned in zip(stage, pinned, strict=True)
     ]
 
+    unused = frozenset(free)
+    verifiers = [
+        (own or named or unused or anywhere) if verify_threads(worker.job) else frozenset()
+        for worker, own, named in zip(stage, named_verifiers, named_cpus, strict=True)
+    ]
+
     # Count threads by their set of CPUs: there are far fewer sets than workers.
     threads = Counter(worker_cpus)
-    for worker, cpus, poller in zip(stage, worker_cpus, pollers, strict=True):
+    for worker, cpus, poller, verifying in zip(stage, worker_cpus, pollers, verifiers, strict=True):
         if _polls(worker.job):
             threads[cpus if poller is None else frozenset({poller})] += 1
         if worker.handed_over:
             threads[cpus] += worker.job.iodepth
-        if worker.job.verify_async:
-            verifying = worker.job.verify_async_cpus or worker.job.cpus_allowed
-            threads[frozenset(verifying) or anywhere] += worker.job.verify_async
+        if checkers := verify_threads(worker.job):
+            threads[verifying] += checkers
     overlapping = {cpus: [other for other in threads if cpus & other] for cpus in threads}
     uncrowded = {cpus: len(cpus) >= sum(threads[other] for other in overlapping[cpus]) for cpus in threads}
     undisturbed = {cpus: all(uncrowded[other] for other in overlapping[cpus]) for cpus in threads}
@@ -112,8 +127,11 @@ def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
             cpus=tuple(sorted(cpus)) if named or is_pinned else (),
             spin=bool(named or has_spare_cpu) and undisturbed[cpus],
             poller=poller,
+            verifiers=tuple(sorted(verifying)),
         )
-        for cpus, named, is_pinned, poller in zip(worker_cpus, named_cpus, pinned, pollers, strict=True)
+        for cpus, named, is_pinned, poller, verifying in zip(
+            worker_cpus, named_cpus, pinned, pollers, verifiers, strict=True
+        )
     ]
 
 
@@ -122,14 +140,21 @@ def _named_cpus(worker: WorkerRequest, allowed_cpus: Sequence[int]) -> Cpus:
     job = worker.job
     if job.numa_cpu_nodes:
         return _node_cpus(job, allowed_cpus)
-    if missing := sorted(set(job.cpus_allowed) - set(allowed_cpus)):
-        raise IogaugeError(
-            f"{job.name}: cpus_allowed names CPU {missing[0]}, which this process may not use",
-            hint=f"it may use: {', '.join(map(str, allowed_cpus))}",
-        )
-    if job.cpus_allowed and job.cpus_allowed_policy == "split":
+    named = _allowed(job, "cpus_allowed", allowed_cpus)
+    if named and job.cpus_allowed_policy == "split":
         return frozenset({job.cpus_allowed[worker.number % len(job.cpus_allowed)]})
-    return frozenset(job.cpus_allowed)
+    return named
+
+
+def _allowed(job: Job, option: Literal["cpus_allowed", "verify_async_cpus"], cpus: Sequence[int]) -> Cpus:
+    """Return the CPUs that an option of a job names. Raises IogaugeError if this process may not use one of them."""
+    named = frozenset(getattr(job, option))
+    if missing := sorted(named - set(cpus)):
+        raise IogaugeError(
+            f"{job.name}: {option} names CPU {missing[0]}, which this process may not use",
+            hint=f"it may use: {', '.join(map(str, cpus))}",
+        )
+    return named
 
 
 def _node_cpus(job: Job, allowed_cpus: Sequence[int]) -> Cpus:

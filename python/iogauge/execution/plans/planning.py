@@ -191,6 +191,7 @@ def _placed(
                 "cpus": place.cpus,
                 "spin": place.spin and spins,
                 "engine": worker.engine.model_copy(update={"sqthread_poll_cpu": place.poller}),
+                "verify": worker.verify and worker.verify.model_copy(update={"cpus": place.verifiers}),
             }
         )
         for worker, request, place in zip(workers, requests, assigned, strict=True)

@@ -55,9 +55,14 @@ def verify_plan(job: Job, *, number: int) -> VerifyPlan | None:
         fatal=job.verify_fatal,
         dump=job.verify_dump,
         continues=job.continue_on_error in (ContinueOnError.VERIFY, ContinueOnError.ALL),
-        threads=job.verify_async,
-        cpus=job.verify_async_cpus or job.cpus_allowed,
+        threads=verify_threads(job),
     )
+
+
+def verify_threads(job: Job) -> int:
+    """Return how many threads check what each clone of a job reads; 0: it checks nothing, or does so itself."""
+    reads = job.reads_back or (job.verify is not None and not job.rw.writes)
+    return min(job.verify_async, job.iodepth) if reads and job.ioengine is not EngineKind.NULL else 0
 
 
 def _trims(job: Job) -> VerifyTrims | None:

@@ -190,7 +190,7 @@ def test_what_follows_two_dashes_is_a_file(runner: Runner) -> None:  # noqa: F81
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("-latency_run=1", "fio's latency_run is not supported"),
+        ("-max_latency=1", "fio's max_latency is not supported"),
         ("-nodepth=4", "is not an option"),
     ],
 )

@@ -155,3 +155,29 @@ def test_a_spinning_worker_leaves_room_for_all_that_could_run_beside_it(
             assert len(sharing) <= len(place.cpus)
         if len(place.cpus) == 1 and len(sharing) > 1:
             assert not any(set(place.cpus) <= set(other.cpus) and other.spin for other in sharing)
+
+
+def verifying(**fields: object) -> Job:
+    return job(ioengine=EngineKind.LIBAIO, rw="write", verify="md5", iodepth=8, **fields)
+
+
+def verifiers(*jobs: Job, cpus: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...], bool]]:
+    """Return CPUs of every worker, those of the threads that check its reads, and its leave to spin."""
+    (stage, *_) = worker_requests(report_records.job_file(*jobs))
+    return [(place.cpus, place.verifiers, place.spin) for place in assign(stage, cpus)]
+
+
+def test_threads_that_check_reads_avoid_pinned_cpus() -> None:
+    one = verifying(verify_async=3)
+    assert verifiers(one, cpus=(0, 1, 2, 3)) == [((3,), (0, 1, 2), True)]
+    assert verifiers(verifying(verify_async=4), cpus=(0, 1, 2, 3)) == [((3,), (0, 1, 2), True)]
+    # Where no CPU is left they run on all, and nobody spins.
+    assert verifiers(one, cpus=(0,)) == [((0,), (0,), False)]
+    named = verifying(verify_async=1, verify_async_cpus=(3,))
+    assert verifiers(named, cpus=(0, 1, 2, 3)) == [((2,), (3,), True)]
+    assert verifiers(verifying(verify_async=1, cpus_allowed=(1,)), cpus=(0, 1)) == [((1,), (1,), False)]
+
+
+def test_threads_that_check_reads_may_not_use_every_cpu() -> None:
+    with pytest.raises(IogaugeError, match="verify_async_cpus names CPU 5, which this process may not use"):
+        verifiers(verifying(verify_async=1, verify_async_cpus=(5,)), cpus=(0, 1))

@@ -12,6 +12,8 @@ mod pool;
 pub use pool::Checked;
 pub(crate) use pool::Pool;
 
+use std::sync::Arc;
+
 use iogauge_core::plan::{Checksum, VerifyPlan, WorkerPlan};
 use iogauge_core::results::{Bytes, Mismatch, VerifyResult};
 use iogauge_core::{Check, Kind, Request};
@@ -28,11 +30,13 @@ pub(crate) struct Verifier {
     /// The bytes of a header with its checksum; 0 without headers.
     header_bytes: usize,
     /// The pattern, repeated over the largest request; empty if data is random.
-    pattern: Box<[u8]>,
+    pattern: Arc<[u8]>,
     /// Room for the pattern with the offsets of one request in it; empty if it has none.
     wanted: Box<[u8]>,
     /// Whether every read is checked: in a job that only reads.
     checks_all: bool,
+    /// Whether bad blocks are described, and not only counted.
+    describes: bool,
 }
 
 impl Verifier {
@@ -46,20 +50,19 @@ impl Verifier {
             Checksum::Pattern => 0,
             checksum => BYTES + checksums::bytes(checksum),
         };
-        let pattern: Box<[u8]> = match verify.pattern.as_slice() {
-            [] => Box::default(),
-            bytes => bytes.iter().copied().cycle().take(largest_bytes).collect(),
-        };
+        let repeated = verify.pattern.iter().copied().cycle();
+        let pattern: Arc<[u8]> = repeated.take(largest_bytes).collect();
         Some(Self {
             paths: plan.files.iter().map(|file| file.path.clone()).collect(),
             seed: plan.seed,
             header_bytes,
             wanted: match verify.pattern_offsets.is_empty() {
                 true => Box::default(),
-                false => pattern.clone(),
+                false => pattern.as_ref().into(),
             },
             pattern,
             checks_all: !plan.pattern.rw.writes(),
+            describes: true,
             plan: verify.clone(),
         })
     }
@@ -293,7 +296,7 @@ impl Verifier {
         content: &Content,
         result: &mut VerifyResult,
     ) {
-        if result.mismatches.len() >= VerifyResult::MOST_DESCRIBED {
+        if !self.describes || result.mismatches.len() >= VerifyResult::MOST_DESCRIBED {
             return;
         }
         // As in fio, a block that was trimmed is not saved: it holds nothing that was written.

@@ -1,6 +1,8 @@
 //! Checks what was read on threads of its own, so that the worker goes on issuing: fio's `verify_async`.
 #![allow(unsafe_code)]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -33,8 +35,8 @@ pub struct Checked {
     pub request: Request,
     /// How it returned.
     pub completion: Completion,
-    /// What the check found.
-    pub result: VerifyResult,
+    /// What the check found; `None` if the thread that checked it panicked.
+    pub result: Option<VerifyResult>,
 }
 
 /// Threads that check the reads of one worker.
@@ -45,13 +47,13 @@ pub(crate) struct Pool {
     checked: Receiver<Checked>,
     /// What was received while the worker waited.
     next: Option<Checked>,
-    /// Reads that are with the threads, or are checked and not yet taken.
+    /// Reads that were handed over and are not yet taken.
     pending: u32,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Pool {
-    /// Starts the threads that `plan` asks for; none if it checks reads where they return.
+    /// Starts the threads that `plan` asks for; `None` if it asks for none.
     ///
     /// # Errors
     /// If the kernel starts no more threads, or refuses their CPUs.
@@ -63,16 +65,11 @@ impl Pool {
         let Some(verify) = plan.verify.as_ref().filter(|verify| verify.threads > 0) else {
             return Ok(None);
         };
-        // This thread may be pinned to one CPU, which the others would inherit.
-        let cpus = match verify.cpus.as_slice() {
-            [] => affinity::process_cpus()?,
-            cpus => cpus.to_vec(),
-        };
         let depth = plan.iodepth as usize;
         let (tasks, waiting) = sync_channel::<Task>(depth);
         let (done, checked) = sync_channel(depth);
-        let (ready, started) = sync_channel(0);
         let waiting = Arc::new(Mutex::new(waiting));
+        let described = Arc::new(AtomicUsize::new(0));
         let mut pool = Self {
             tasks: Some(tasks),
             checked,
@@ -81,14 +78,23 @@ impl Pool {
             threads: Vec::new(),
         };
         for _ in 0..verify.threads {
-            let (waiting, done, ready) = (waiting.clone(), done.clone(), ready.clone());
-            let (verifier, content) = (verifier.clone(), content.clone());
-            let cpus = cpus.clone();
+            let (ready, started) = sync_channel(1);
+            let cpus = verify.cpus.clone();
+            let checker = Checker {
+                verifier: verifier.clone(),
+                content: content.clone(),
+                waiting: waiting.clone(),
+                done: done.clone(),
+                described: described.clone(),
+            };
             let thread = std::thread::Builder::new()
                 .name("iogauge-verify".into())
                 .spawn(move || {
-                    if ready.send(affinity::run_on(&cpus)).is_ok() {
-                        work(verifier, &content, &waiting, &done);
+                    let placed = affinity::run_on(&cpus);
+                    let goes_on = placed.is_ok();
+                    let _ = ready.send(placed);
+                    if goes_on {
+                        checker.work();
                     }
                 })
                 .map_err(|cause| Error::NoThread {
@@ -150,39 +156,52 @@ impl Drop for Pool {
     }
 }
 
-/// Checks reads until no more come.
-fn work(
-    mut verifier: Verifier,
-    content: &Content,
-    waiting: &Mutex<Receiver<Task>>,
-    done: &SyncSender<Checked>,
-) {
-    loop {
-        let next = waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(Task {
-            request,
-            completion,
-            bytes,
-        }) = next
-        else {
-            return;
-        };
+/// What one thread works with.
+struct Checker {
+    verifier: Verifier,
+    content: Content,
+    waiting: Arc<Mutex<Receiver<Task>>>,
+    done: SyncSender<Checked>,
+    /// How many bad blocks the threads have described.
+    described: Arc<AtomicUsize>,
+}
+
+impl Checker {
+    /// Checks reads until no more come.
+    fn work(mut self) {
+        loop {
+            let next = {
+                let waiting = self.waiting.lock();
+                waiting.unwrap_or_else(PoisonError::into_inner).recv()
+            };
+            let Ok(task) = next else { return };
+            let (request, completion) = (task.request, task.completion);
+            // What a panic leaves behind is not used again: the run ends.
+            let result = catch_unwind(AssertUnwindSafe(|| self.check(&task))).ok();
+            let checked = Checked {
+                request,
+                completion,
+                result,
+            };
+            if self.done.send(checked).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn check(&mut self, task: &Task) -> VerifyResult {
+        let request = &task.request;
         // SAFETY: the bytes are those of the request's slot, as long as the request. The worker reuses the slot only
         // after it has taken the check, and the mapping outlives the pool.
         let buffer =
-            unsafe { std::slice::from_raw_parts_mut(bytes, request.length_bytes as usize) };
+            unsafe { std::slice::from_raw_parts_mut(task.bytes, request.length_bytes as usize) };
+        let described = self.described.load(Ordering::Relaxed);
+        self.verifier.describes = described < VerifyResult::MOST_DESCRIBED;
         let mut result = VerifyResult::default();
-        verifier.check(buffer, &request, content, &mut result);
-        let checked = Checked {
-            request,
-            completion,
-            result,
-        };
-        if done.send(checked).is_err() {
-            return;
-        }
+        let verifier = &mut self.verifier;
+        verifier.check(buffer, request, &self.content, &mut result);
+        self.described
+            .fetch_add(result.mismatches.len(), Ordering::Relaxed);
+        result
     }
 }

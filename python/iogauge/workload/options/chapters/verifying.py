@@ -186,14 +186,15 @@ VERIFY: tuple[Option, ...] = (
         Category.VERIFY,
         count(maximum=1024),
         "0",
-        "Threads that check what a job reads, while it issues more. 0: the job checks each I/O itself.",
+        "Threads of each clone that check what it reads, while it issues more. 0: it checks each I/O itself, before it "
+        "issues more.",
     ),
     entry(
         "verify_async_cpus",
         Category.VERIFY,
         CPU_LIST,
-        "cpus_allowed",
-        "CPUs that these threads may run on.",
+        "the clone's",
+        "CPUs that these threads may run on. By default they avoid CPUs to which a clone is pinned.",
     ),
     _ignored("verifysort", "Accepted: what was written is always read back as fio orders it."),
     _ignored("verifysort_nr", "Accepted, as verifysort."),
