@@ -10,7 +10,7 @@ Kernel threads of a ring are children of the worker's thread, so they run only o
   worker that has them is not pinned, since they would all share its one CPU.
 
 Threads that check what a worker reads (``verify_async``) get its CPUs if its job names any, else those to which no
-worker is pinned.
+worker is pinned if they are enough, else all.
 
 Source: fio's fio_cpus_split for ``cpus_allowed_policy=split``; the kernel's create_io_thread, which copies the user's
 choice of CPUs, and __set_cpus_allowed_ptr, which keeps later ones within it (since Linux 6.2).
@@ -104,9 +104,11 @@ def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
     ]
 
     unused = frozenset(free)
+    checkers = [verify_threads(worker.job) for worker in stage]
+    default = unused if len(unused) >= sum(checkers) else anywhere
     verifiers = [
-        (own or named or unused or anywhere) if verify_threads(worker.job) else frozenset()
-        for worker, own, named in zip(stage, named_verifiers, named_cpus, strict=True)
+        own or named or default if count else frozenset()
+        for count, own, named in zip(checkers, named_verifiers, named_cpus, strict=True)
     ]
 
     # Count threads by their set of CPUs: there are far fewer sets than workers.
@@ -116,8 +118,8 @@ def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
             threads[cpus if poller is None else frozenset({poller})] += 1
         if worker.handed_over:
             threads[cpus] += worker.job.iodepth
-        if checkers := verify_threads(worker.job):
-            threads[verifying] += checkers
+        if verifying:
+            threads[verifying] += verify_threads(worker.job)
     overlapping = {cpus: [other for other in threads if cpus & other] for cpus in threads}
     uncrowded = {cpus: len(cpus) >= sum(threads[other] for other in overlapping[cpus]) for cpus in threads}
     undisturbed = {cpus: all(uncrowded[other] for other in overlapping[cpus]) for cpus in threads}

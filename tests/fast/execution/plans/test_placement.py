@@ -170,8 +170,8 @@ def verifiers(*jobs: Job, cpus: tuple[int, ...]) -> list[tuple[tuple[int, ...], 
 def test_threads_that_check_reads_avoid_pinned_cpus() -> None:
     one = verifying(verify_async=3)
     assert verifiers(one, cpus=(0, 1, 2, 3)) == [((3,), (0, 1, 2), True)]
-    assert verifiers(verifying(verify_async=4), cpus=(0, 1, 2, 3)) == [((3,), (0, 1, 2), True)]
-    # Where no CPU is left they run on all, and nobody spins.
+    # Where too few CPUs are left they run on all, and nobody spins.
+    assert verifiers(verifying(verify_async=4), cpus=(0, 1, 2, 3)) == [((3,), (0, 1, 2, 3), False)]
     assert verifiers(one, cpus=(0,)) == [((0,), (0,), False)]
     named = verifying(verify_async=1, verify_async_cpus=(3,))
     assert verifiers(named, cpus=(0, 1, 2, 3)) == [((2,), (3,), True)]

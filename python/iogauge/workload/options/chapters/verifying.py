@@ -194,7 +194,8 @@ VERIFY: tuple[Option, ...] = (
         Category.VERIFY,
         CPU_LIST,
         "the clone's",
-        "CPUs that these threads may run on. By default they avoid CPUs to which a clone is pinned.",
+        "CPUs that these threads may run on. By default they avoid those to which a clone is pinned, if enough others "
+        "are there.",
     ),
     _ignored("verifysort", "Accepted: what was written is always read back as fio orders it."),
     _ignored("verifysort_nr", "Accepted, as verifysort."),
