@@ -377,7 +377,7 @@ impl WorkerPlan {
     pub fn directions(&self) -> [bool; Direction::COUNT] {
         let mut directions = self.rated_directions();
         directions[Direction::Read as usize] |= self.reads_back();
-        directions[Direction::Trim as usize] |= self.trims_back();
+        directions[Direction::Trim as usize] |= self.trims_written();
         directions
     }
 
@@ -393,7 +393,7 @@ impl WorkerPlan {
     }
 
     /// Whether it trims some of what it writes.
-    pub fn trims_back(&self) -> bool {
+    pub fn trims_written(&self) -> bool {
         let verify = self.verify.as_ref();
         self.reads_back() && verify.is_some_and(|verify| verify.trims.is_some())
     }

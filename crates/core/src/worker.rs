@@ -304,8 +304,13 @@ impl Worker {
         let ramp = self.ramp_end - self.start;
         self.ramp_end = Nanos::MAX;
         self.issued = Counted::default();
+        self.drop_due_before(ramp);
+    }
+
+    /// Drops the requests that were due before an instant, counted from the start, and not issued.
+    fn drop_due_before(&mut self, instant: Nanos) {
         for schedule in self.schedules.iter_mut().flatten() {
-            schedule.drop_before(ramp);
+            schedule.drop_before(instant);
         }
         // With rates for reads and for writes, the other direction may now be due first and must not wait for this
         // request.

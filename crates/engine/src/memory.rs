@@ -70,7 +70,7 @@ fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
         true => History::needed_bytes(
             &plan.pattern,
             plan.files.iter().map(|file| file.region_bytes),
-            plan.trims_back(),
+            plan.trims_written(),
         ),
         false => 0,
     };

@@ -436,7 +436,7 @@ class Job(Model):
         return self.verify_state_save and self.verify is not None and writes
 
     @property
-    def trims_back(self) -> bool:
+    def trims_written(self) -> bool:
         """Whether it trims some of what it writes before it reads that back."""
         return self.reads_back and self.trim_percentage > 0
 
@@ -449,7 +449,7 @@ class Job(Model):
     def directions(self) -> frozenset[Direction]:
         """The directions that it issues."""
         reads = {Direction.READ} if self.reads_back else set()
-        trims = {Direction.TRIM} if self.trims_back else set()
+        trims = {Direction.TRIM} if self.trims_written else set()
         return self.rw.directions | reads | trims
 
 

@@ -110,7 +110,7 @@ def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> t
     file_bytes = min(file_bytes, _filesize(job, path) or file_bytes)
     offset = _offset(job, clone, file_bytes)
     length = _length(job, file_bytes, paths(job, clone).index(path), files)
-    if job.ioengine is not EngineKind.NULL:  # its target has no end
+    if job.ioengine is not EngineKind.NULL or job.filesize:  # the null engine's target has no other end
         length = min(length, file_bytes - offset)
     if _is_part(job.size):
         length -= length % _smallest_block(job)

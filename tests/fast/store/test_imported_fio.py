@@ -179,11 +179,11 @@ def test_clones_reported_apart_are_one_section(tmp_path: Path) -> None:
 
 def test_jobs_that_iogauge_does_not_know_are_no_error(tmp_path: Path) -> None:
     result = document("fio-sync.json")
-    result["jobs"][0]["job options"]["experimental_verify"] = "1"
+    result["jobs"][0]["job options"]["serialize_overlap"] = "1"
     imported = step(written(tmp_path, result))
     assert imported.jobs is None
-    assert any("experimental_verify" in warning for warning in imported.warnings)
-    assert imported.options["experimental_verify"] == "1"
+    assert any("serialize_overlap" in warning for warning in imported.warnings)
+    assert imported.options["serialize_overlap"] == "1"
 
 
 def test_a_percentile_that_its_key_does_not_tell_is_left_out(tmp_path: Path) -> None:

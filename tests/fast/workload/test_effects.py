@@ -223,6 +223,8 @@ NONE = {
     "log_compression": "Accepted: requests are logged in few bytes anyway.",
     "log_compression_cpus": "Accepted: no thread compresses logs.",
     "read_iolog_chunked": "Accepted: a trace is always read in pieces.",
+    "experimental_verify": "Accepted: writes are always remembered, 8 to 12 bytes a block, so that ones that overlap "
+    "are verified, too.",
     "verifysort": "Accepted: what was written is always read back as fio orders it.",
     "verifysort_nr": "Accepted, as verifysort.",
 }

@@ -196,7 +196,7 @@ def test_the_published_write_pressure_job() -> None:
 
 
 UNSUPPORTED = {
-    "experimental_verify=1": "fio's experimental_verify is supported only as experimental_verify=0",
+    "serialize_overlap=1": "fio's serialize_overlap is supported only as serialize_overlap=0",
     "unlink_each_loop=1\nloops=2": "files are laid out once",
     "zonesize=64k\nnrfiles=2": "is for a single file",
     "zonesize=6k": "zones that are no multiple of bs",
@@ -216,7 +216,6 @@ UNSUPPORTED = {
     "ignore_error=ENOSUCH": "is not the name of an error",
     "steadystate=iops": "has no limit",
     "flow=1001": "must be at most 1000",
-    "flow=1\nrate_iops=5": "cannot be combined with rate_iops",
     "flow=1\nverify=md5": "cannot be combined with verify",
     "flow=1\nthinktime=5": "cannot be combined with thinktime",
     "sync_file_range=write,flush:4": "'flush', which is not a flag",
@@ -271,6 +270,11 @@ def test_a_range_or_a_split_wins_over_block_sizes_that_come_after_it() -> None:
     assert (mixed.read, mixed.write.maximum_bytes) == (job("bssplit=4k/50:8k/50").bs.read, 65536)
 
 
+def test_a_range_with_the_limits_of_the_split_before_it_changes_nothing() -> None:
+    split = "bssplit=512/50:1m/50"
+    assert job(f"{split}\nbsrange=512-1m") == job(split)
+
+
 def test_gtod_reduce_disables_all_latencies() -> None:
     reduced = job("gtod_reduce=1")
     left_out = {name for name, value in reduced if value is True} - {
@@ -306,7 +310,7 @@ REFUSED = (
     "iodepth=0", "iodepth=-1", "iodepth=99999", "numjobs=0", "numjobs=5000", "bs=0", "bs=3g", "direct", "direct=2",
     "direct=yes", "rw", "rw=", "runtime", "bs = 4k", "bs= 4k", "=4k", "=", "x" * 5000, "exitall=0", "time_based",
     "rate=1m\nrate_iops=1", "rate=1m\nrate_min=2m", "size=1k",
-    "bssplit=4k/50:8k/50\nbsrange=4k-8k", "hipri", "fixedbufs",
+    "bssplit=4k/50:8k/50\nbsrange=4k-16k", "hipri", "fixedbufs",
     "write_hist_log", "log_hist_msec=0\nwrite_hist_log",
     "ioengine=libaio\nhipri", "ioengine=io_uring\nsqthread_poll_cpu=1", "write_bw_log=", "description=", "runtime=-5",
     "thinktime_blocks=0", "randseed=-1", "randseed=0x8000000000000000", "cpus_allowed", "percentile_list", "name=other",

@@ -109,7 +109,6 @@ def test_a_pattern_with_the_offset_in_it_is_written_as_it_was_read() -> None:
         (["verify=md5", "verify_state_load=1"], "an earlier run"),
         (["verify=md5", "verify_state_load=1", "rw=read"], "an earlier run"),
         (["verify=md5", "verify_state_load=1", "verify_only", "loops=2"], "not supported with loops"),
-        (["verify=md5", "experimental_verify=1"], "experimental_verify"),
         (["verify=md5", "trim_percentage=101", "trim_backlog=1"], "trim_percentage"),
         (["verify=md5", "trim_percentage=5"], "trims nothing without trim_backlog"),
         (["verify=md5", "trim_percentage=5", "trim_backlog=1", "do_verify=0"], "without do_verify"),

@@ -111,6 +111,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "trim_percentage": st.integers(0, 100).map(str), "trim_verify_zero": SWITCH, "trim_backlog": COUNT,
     "trim_backlog_batch": COUNT, "verify_state_save": SWITCH, "verify_state_load": SWITCH,
     "verify_write_sequence": SWITCH, "verify_fatal": SWITCH, "verify_dump": SWITCH, "verifysort": SWITCH,
+    "experimental_verify": SWITCH,
     "verify_async": st.integers(0, 9).map(str), "verify_async_cpus": words("0-1"),
     "stamp_log": words("stamps.log"),
     "verifysort_nr": COUNT,

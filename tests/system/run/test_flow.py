@@ -31,6 +31,14 @@ def test_jobs_read_a_file_in_the_proportion_of_their_flows(program: list[str], t
     assert d == pytest.approx(2 * c, rel=0.2)
 
 
+def test_a_rate_holds_the_other_jobs_of_its_flow(tmp_path: Path) -> None:
+    options = "ioengine=io_uring\nfilename=model:p4800x-375g\nruntime=2\n"
+    rate, flow = "[rate]\nflow=1\nrate_iops=1000\n", "[fast]\nflow=8\n"
+    (tmp_path / "j.fio").write_text(GLOBAL + options + rate + flow)
+    jobs = json.loads(call(IOGAUGE, "j.fio", "--output-format=json", cwd=tmp_path))["jobs"]
+    assert [job["read"]["total_ios"] for job in jobs] == pytest.approx([2000, 16_000], abs=10)
+
+
 def test_jobs_on_a_model_keep_the_proportion_exactly(tmp_path: Path) -> None:
     options = "ioengine=io_uring\niodepth=2\nfilename=model:p4800x-375g\nruntime=20ms\n"
     a, b, c, d = first = reads(IOGAUGE, options, cwd=tmp_path)

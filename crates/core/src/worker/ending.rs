@@ -51,9 +51,13 @@ impl Worker {
     }
 
     /// Whether to issue requests after the end, because a generator that is never late would have issued them before
-    /// it. Requests that waited for the target are not issued; they count as overdue.
+    /// it. Requests that waited for the target are not issued; they count as overdue. A worker in a flow issues none,
+    /// since the others may have ended.
     #[cold]
     pub(super) fn catches_up(&self) -> bool {
+        if self.flowing.is_some() {
+            return false;
+        }
         // If all slots are taken, only a completion shows whether its slot should have been free before the end.
         let free_at = self.slots.usable_at();
         let resumes = self

@@ -14,6 +14,7 @@ const LOOK_AGAIN: Nanos = 10 * MICROSECOND;
 pub(super) struct Flowing {
     share: Share,
     sleep: Nanos,
+    held: bool,
     /// Whether it waits for its last requests before a pause.
     draining: bool,
     /// When the pause ends.
@@ -25,6 +26,7 @@ impl Flowing {
         Self {
             share,
             sleep: plan.sleep_ns,
+            held: false,
             draining: false,
             until: 0,
         }
@@ -52,8 +54,17 @@ impl Worker {
         }
     }
 
-    /// Returns what it wants while it is held; `None` if it is not.
+    /// Returns what it wants while it is held; `None` if it is not. Of a rate, what was due while it was held is dropped.
     pub(super) fn held(&mut self, now: Nanos) -> Option<Want> {
+        let want = self.wait_for_flow(now);
+        let flowing = self.flowing.as_mut()?;
+        if std::mem::replace(&mut flowing.held, want.is_some()) && want.is_none() {
+            self.drop_due_before(now - self.start);
+        }
+        want
+    }
+
+    fn wait_for_flow(&mut self, now: Nanos) -> Option<Want> {
         let in_flight = self.slots.in_flight();
         let flowing = self.flowing.as_mut()?;
         if now < flowing.until {

@@ -210,15 +210,18 @@ impl Engine for Aio {
             self.stamp = self.outside.make(self.clock, file, first);
             return Ok(1);
         }
-        self.batch.clear();
+        // What the kernel did not take of the last batch comes first again, and is prepared already.
+        let prepared = self.batch.len();
         for request in requests
             .iter()
             .take_while(|request| !made_by_thread(request))
+            .skip(prepared)
         {
             self.prepare(request);
         }
         let start = self.clock.now();
         let (taken, refusal) = self.hand_over()?;
+        self.batch.drain(..taken + usize::from(refusal.is_some()));
         let issued = self.clock.now();
         self.stamp = issued;
         for request in &requests[..taken] {
@@ -323,5 +326,112 @@ fn failed(call: &'static str, errno: i32) -> Error {
     Error::Call {
         call,
         cause: io::Error::from_raw_os_error(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::os::fd::AsRawFd;
+    use std::time::Duration;
+
+    use iogauge_core::plan::{EngineKind, EnginePlan, FilePlan, Rw, StampLogPlan};
+    use iogauge_core::testing;
+    use iogauge_stamp::{LogReader, Record};
+
+    use super::*;
+    use crate::engines::StampLog;
+
+    const BLOCK: u32 = 4096;
+
+    fn request(slot: u32, kind: Kind, offset_bytes: u64) -> Request {
+        Request {
+            slot,
+            target: 0,
+            kind,
+            offset_bytes,
+            length_bytes: BLOCK,
+            intended: 0,
+            ready: 0,
+            check: Default::default(),
+        }
+    }
+
+    fn plan(file: &std::fs::File) -> WorkerPlan {
+        let ordinary = testing::plan(Rw::Randrw);
+        let file_bytes = file.metadata().unwrap().len();
+        WorkerPlan {
+            engine: EnginePlan {
+                kind: EngineKind::Libaio,
+                submit_batch: NonZeroU32::new(8).unwrap(),
+                ..ordinary.engine
+            },
+            files: vec![FilePlan {
+                path: "file".into(),
+                fd: file.as_raw_fd(),
+                writable: true,
+                is_block_device: false,
+                file_bytes,
+                region_offset_bytes: 0,
+                region_bytes: file_bytes,
+                namespace: None,
+            }],
+            ..ordinary
+        }
+    }
+
+    /// The kernel takes what is before a request that it refuses, and leaves the rest of the batch to the next call.
+    #[test]
+    fn what_the_kernel_did_not_take_is_logged_once() {
+        let (file, log_file) = (
+            tempfile::tempfile().unwrap(),
+            tempfile::NamedTempFile::new().unwrap(),
+        );
+        file.set_len(16 * u64::from(BLOCK)).unwrap();
+        let clock = Clock::get();
+        let plan = plan(&file);
+        let mut engine = Aio::new(&plan, clock, Waiter::new(clock, plan.spin)).unwrap();
+        let log = StampLog::start(&StampLogPlan {
+            path: "stamps.log".into(),
+            fd: log_file.as_file().as_raw_fd(),
+            run: 7,
+            block_bytes: BLOCK,
+            start_bytes: 0,
+            end_bytes: 16 * u64::from(BLOCK),
+        })
+        .unwrap();
+        engine.buffers.stamp(log.clone(), &plan);
+
+        let beyond = 1 << 63;
+        let requests = [
+            request(0, Kind::Write, 0),
+            request(1, Kind::Read, beyond),
+            request(2, Kind::Write, 2 * u64::from(BLOCK)),
+            request(3, Kind::Read, beyond),
+            request(4, Kind::Write, 4 * u64::from(BLOCK)),
+        ];
+        let (mut submitted, mut done) = (0, Vec::new());
+        while submitted < requests.len() {
+            submitted += engine.submit(&requests[submitted..]).unwrap();
+        }
+        while done.len() < requests.len() {
+            engine.reap(1, None, &mut done).unwrap();
+        }
+        done.sort_by_key(|completion| completion.slot);
+        let results: Vec<_> = done.iter().map(|completion| completion.result).collect();
+        let refused = Err(Errno(libc::EINVAL));
+        assert_eq!(results, [Ok(BLOCK), refused, Ok(BLOCK), refused, Ok(BLOCK)]);
+
+        log.close(Duration::from_secs(60), || true);
+        let mut offsets = Vec::new();
+        let bytes = std::fs::read(log_file.path()).unwrap();
+        LogReader::default()
+            .feed(&bytes, |_, record| {
+                if let Record::Write { offset_bytes, .. } = record {
+                    offsets.push(offset_bytes / u64::from(BLOCK));
+                }
+            })
+            .unwrap();
+        assert_eq!(offsets, [0, 2, 4]);
     }
 }

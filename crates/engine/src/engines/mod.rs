@@ -34,8 +34,9 @@ use crate::error::Error;
 ///
 /// The contract, common to all engines:
 /// - The constructor allocates, touches and registers everything. Nothing allocates later.
-/// - `submit` takes a prefix of `requests` and returns how many; at least one, unless it returns an error. A request
-///   that the kernel refuses is not an error of `submit`: it completes with its errno at the next `reap`.
+/// - `submit` takes a prefix of `requests` and returns how many; at least one, unless it returns an error. The next call
+///   begins with the rest. A request that the kernel refuses is not an error of `submit`: it completes with its errno at
+///   the next `reap`.
 /// - `reap` appends completions (at most the plan's `reap_batch`) and returns once there are `min` of them, at `until`,
 ///   or when a signal interrupts it, whichever comes first. With `min == 0` and `until == None`, or with `until` in the
 ///   past, it does not wait. It meets `until` as closely as waiting allows, and is never early by more than the clock's

@@ -66,7 +66,7 @@ def verify_threads(job: Job) -> int:
 
 
 def _trims(job: Job) -> VerifyTrims | None:
-    if not job.trims_back:
+    if not job.trims_written:
         return None
     return VerifyTrims(
         percentage=job.trim_percentage,

@@ -46,7 +46,6 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "threads": "1",
         "unique_filename": "1",
         "unit_base": "0 8",
-        "experimental_verify": "0",
         "verify_header_seed": "0 1",
         "verify_pattern_interval": "0",
         "verify_policy": "completed",
@@ -73,7 +72,6 @@ HINTS: Final[Mapping[str, str]] = {
     "softrandommap": "use norandommap=1",
     "thinkcycles": "use thinktime with thinktime_spin",
     "threads": "use thread or numjobs: this is an option of a built-in profile, which fio ignores in a job",
-    "experimental_verify": "remove it: the history of writes needs 8 to 12 bytes a block",
     "verify_pattern_interval": "remove it, or use fio",
     "verify_policy": "remove it: all completed writes are verified",
 }
@@ -100,7 +98,7 @@ OPTIONS: Final = _words(
     create_fsync create_on_open create_serialize data_placement dataplacement dedupe_global dedupe_mode
     dedupe_working_set_percentage disk_util
     dp_scheme end_syncfs error_dump
-    experimental_verify fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
+    fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
     flow_watermark gid
     gpu_dev_id gtod_cpu ignore_zone_limits
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id lockfile log_alternate_epoch

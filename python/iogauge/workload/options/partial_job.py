@@ -78,12 +78,20 @@ class PartialJob:
         self.bs = [old if new is None else new for old, new in zip(self.bs, sizes, strict=True)]
 
     def store_shape(self, shapes: Directions[BlockSize], *, split: bool) -> None:
-        """Set ranges or splits. Raises ``BadValue`` for a range after a split, which fio mixes up."""
+        """Set ranges or splits. A range after a split that has its limits changes nothing.
+
+        Raises ``BadValue`` for another range, which fio mixes up with the split.
+        """
         for index, value in enumerate(shapes):
             if value is None:
                 continue
             earlier = self.shaped[index]
             if not split and earlier is not None and earlier.split:
+                if (value.minimum_bytes, value.maximum_bytes) == (
+                    earlier.minimum_bytes,
+                    earlier.maximum_bytes,
+                ):
+                    continue
                 raise BadValue("contradicts the bssplit before it", hint="remove one of them")
             self.shaped[index] = value
 

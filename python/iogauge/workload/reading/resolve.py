@@ -35,8 +35,8 @@ _WITHOUT_PATTERN = (
     "fsync", "fdatasync", "sync_file_range", "zonemode", "zonesize", "latency_target",
 )  # fmt: skip
 """Options of patterns that would have no effect on a trace, and that fio ignores silently."""
-_WITHOUT_FLOW = ("rate_Bps", "rate_iops", "thinktime_ns", "verify", "read_iolog")
-"""Fields of jobs that issue at times of their own, or requests that belong to no flow."""
+_WITHOUT_FLOW = ("thinktime_ns", "verify", "read_iolog")
+"""Fields of jobs that pause at times of their own, or whose requests belong to no flow."""
 MOST_TIME_SCALE = 10**6
 """A trace ten thousand times as fast."""
 

@@ -207,6 +207,12 @@ def test_the_null_engine_has_no_end() -> None:
     assert regions(ioengine=EngineKind.NULL, offset=Amount(size_bytes=4096)) == [(4096, NULL_SIZE_BYTES)]
 
 
+def test_a_file_size_ends_the_null_engine_too() -> None:
+    fields: dict[str, object] = {"ioengine": EngineKind.NULL, "filesize": 1 << 16}
+    fields |= {"size": Amount(size_bytes=1 << 16), "offset": Amount(size_bytes=1 << 15)}
+    assert regions(**fields) == [(1 << 15, 1 << 15)]
+
+
 @pytest.mark.parametrize(
     ("fields", "option"),
     [

@@ -3,12 +3,17 @@
 use crate::flow::Share;
 use crate::plan::{FlowPlan, Rw, WorkerPlan};
 use crate::testing::plan;
-use crate::time::{MICROSECOND, Nanos, SECOND};
+use crate::time::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use crate::worker::Worker;
 use crate::{Completion, Want};
 
 /// Returns a worker, and the share of another of the same weight.
 fn pair(iodepth: u32, sleep_ns: Nanos) -> (Worker, Share) {
+    let unlimited = plan(Rw::Randread);
+    pair_of(iodepth, sleep_ns, unlimited)
+}
+
+fn pair_of(iodepth: u32, sleep_ns: Nanos, ordinary: WorkerPlan) -> (Worker, Share) {
     let plan = WorkerPlan {
         iodepth,
         iodepth_low: iodepth,
@@ -17,7 +22,7 @@ fn pair(iodepth: u32, sleep_ns: Nanos) -> (Worker, Share) {
             weight: 1,
             sleep_ns,
         }),
-        ..plan(Rw::Randread)
+        ..ordinary
     };
     let mut shares = Share::of_one_flow([1, 1]);
     let mut worker = Worker::new(&plan).expect("the region has room");
@@ -88,6 +93,49 @@ fn a_held_worker_with_a_pause_first_waits_for_its_requests() {
     assert_eq!(issued(&mut worker, 2000), (vec![], Some(pausing)));
     assert_eq!(issued(&mut worker, 2001), (vec![], Some(pausing)));
     assert_eq!(issued(&mut worker, 2000 + pause).0.len(), 2);
+}
+
+/// Returns a worker as `pair` does, with a request due each millisecond.
+fn pair_with_rate() -> (Worker, Share) {
+    let mut ordinary = plan(Rw::Randread);
+    ordinary.schedule.read.rate_iops = 1000;
+    pair_of(8, 0, ordinary)
+}
+
+#[test]
+fn what_was_due_while_a_worker_was_held_is_dropped() {
+    let (mut worker, mut other) = pair_with_rate();
+    let waits_until = |until| {
+        Some(Want::Wait {
+            completions: 1,
+            until: Some(until),
+        })
+    };
+    assert_eq!(issued(&mut worker, 0), (vec![0], waits_until(MILLISECOND)));
+    let looks_again = waits_until(MILLISECOND + 10 * MICROSECOND);
+    assert_eq!(issued(&mut worker, MILLISECOND), (vec![1], looks_again));
+    other.count();
+    let released = 5 * MILLISECOND + 1;
+    let mut batch = Vec::new();
+    worker.fill(released, 100, &mut batch);
+    let intended: Vec<_> = batch.iter().map(|request| request.intended).collect();
+    assert_eq!(intended, [released]);
+    other.count();
+    other.count();
+    assert_eq!(
+        issued(&mut worker, released + 1),
+        (vec![], waits_until(released + MILLISECOND))
+    );
+}
+
+#[test]
+fn a_held_worker_with_a_rate_issues_nothing_after_its_end() {
+    let (mut worker, _other) = pair_with_rate();
+    issued(&mut worker, 0);
+    issued(&mut worker, MILLISECOND);
+    complete(&mut worker, 0, 2 * MILLISECOND);
+    complete(&mut worker, 1, 2 * MILLISECOND);
+    assert_eq!(worker.next(SECOND), Want::Finished);
 }
 
 #[test]

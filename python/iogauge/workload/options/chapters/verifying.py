@@ -197,6 +197,11 @@ VERIFY: tuple[Option, ...] = (
         "CPUs that these threads may run on. By default they avoid those to which a clone is pinned, if enough others "
         "are there.",
     ),
+    _ignored(
+        "experimental_verify",
+        "Accepted: writes are always remembered, 8 to 12 bytes a block, so that ones that overlap are verified, too.",
+        FLAG,
+    ),
     _ignored("verifysort", "Accepted: what was written is always read back as fio orders it."),
     _ignored("verifysort_nr", "Accepted, as verifysort."),
 )
