@@ -185,6 +185,7 @@ pub fn verify(checksum: Checksum, interval_bytes: u32) -> VerifyPlan {
         offset_bytes: 0,
         pattern: Vec::new(),
         pattern_offsets: Vec::new(),
+        pattern_interval_bytes: 0,
         thread: 1,
         reads_back: true,
         dry: false,

@@ -297,6 +297,8 @@ class Job(Model):
     """The bytes that are written, in hexadecimal; empty: random bytes."""
     verify_pattern_offsets: tuple[NonNegative, ...] = ()
     """Where in the pattern the offset of the I/O is inserted: eight bytes, %o."""
+    verify_pattern_interval: NonNegative = 0
+    """Bytes of an I/O after which the pattern begins anew; 0: it does not."""
     verify_fatal: bool = False
     verify_dump: bool = False
     verify_async: NonNegative = 0

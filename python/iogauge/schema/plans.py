@@ -161,6 +161,7 @@ class VerifyPlan(Model):
     pattern: tuple[Annotated[int, Field(ge=0, le=255)], ...]
     """What is written instead of random bytes; may be empty."""
     pattern_offsets: tuple[NonNegative, ...]
+    pattern_interval_bytes: NonNegative
     """Where in the pattern the offset of the request is inserted."""
     thread: Annotated[int, Field(ge=0, lt=2**16)]
     """The job's number in headers."""

@@ -127,6 +127,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "verify_interval": (VERIFIED, "verify_interval=1k"),
     "verify_offset": (VERIFIED, "verify_offset=100"),
     "verify_pattern": (VERIFIED, "verify_pattern=0xab"),
+    "verify_pattern_interval": (f"{VERIFIED} verify_pattern=%o", "verify_pattern_interval=512"),
     "verify_async": (f"{RING} iodepth=4 rw=read verify=crc32c", "verify_async=2"),
     "verify_async_cpus": (f"{RING} iodepth=4 rw=read verify=crc32c verify_async=1", "verify_async_cpus=0"),
     "verify_backlog": (VERIFIED, "verify_backlog=8"),

@@ -93,6 +93,8 @@ pub struct VerifyPlan {
     pub pattern: Vec<u8>,
     /// Where in the pattern the offset of the request is inserted.
     pub pattern_offsets: Vec<u32>,
+    /// Bytes of a request after which the pattern begins anew, and its offset grows by as many; 0: it does not.
+    pub pattern_interval_bytes: u32,
     /// The job's number in headers.
     pub thread: u16,
     /// Reads back what it wrote.

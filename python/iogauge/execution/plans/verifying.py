@@ -43,6 +43,7 @@ def verify_plan(job: Job, *, number: int) -> VerifyPlan | None:
         offset_bytes=job.verify_offset,
         pattern=tuple(bytes.fromhex(job.verify_pattern)),
         pattern_offsets=job.verify_pattern_offsets,
+        pattern_interval_bytes=job.verify_pattern_interval,
         thread=number % _THREADS,
         reads_back=job.reads_back,
         dry=job.verify_only and Direction.WRITE in job.rw.directions,

@@ -47,7 +47,6 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "unique_filename": "1",
         "unit_base": "0 8",
         "verify_header_seed": "0 1",
-        "verify_pattern_interval": "0",
         "verify_policy": "completed",
     }.items()
 }
@@ -72,7 +71,6 @@ HINTS: Final[Mapping[str, str]] = {
     "softrandommap": "use norandommap=1",
     "thinkcycles": "use thinktime with thinktime_spin",
     "threads": "use thread or numjobs: this is an option of a built-in profile, which fio ignores in a job",
-    "verify_pattern_interval": "remove it, or use fio",
     "verify_policy": "remove it: all completed writes are verified",
 }
 """What to do instead, for options that have an alternative."""
@@ -111,7 +109,7 @@ OPTIONS: Final = _words(
     recover_zbd_write_error
     rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op
     sprandom stats thinkcycles uid unique_filename unit_base
-    verify_header_seed verify_pattern_interval
+    verify_header_seed
     verify_policy
     write_barrier write_hint write_zone_remainder zone_reset_frequency zone_reset_threshold zonecapacity
     """

@@ -29,7 +29,7 @@ pub(crate) struct Verifier {
     seed: u64,
     /// The bytes of a header with its checksum; 0 without headers.
     header_bytes: usize,
-    /// The pattern, repeated over the largest request; empty if data is random.
+    /// The pattern, repeated over the largest request and begun anew in each of its intervals; empty if data is random.
     pattern: Arc<[u8]>,
     /// Room for the pattern with the offsets of one request in it; empty if it has none.
     wanted: Box<[u8]>,
@@ -50,8 +50,13 @@ impl Verifier {
             Checksum::Pattern => 0,
             checksum => BYTES + checksums::bytes(checksum),
         };
-        let repeated = verify.pattern.iter().copied().cycle();
-        let pattern: Arc<[u8]> = repeated.take(largest_bytes).collect();
+        let interval = pattern_interval(verify, largest_bytes);
+        let pattern: Arc<[u8]> = match verify.pattern.len() {
+            0 => Arc::default(),
+            length => (0..largest_bytes)
+                .map(|at| verify.pattern[at % interval % length])
+                .collect(),
+        };
         Some(Self {
             paths: plan.files.iter().map(|file| file.path.clone()).collect(),
             seed: plan.seed,
@@ -119,14 +124,15 @@ impl Verifier {
         if self.plan.pattern_offsets.is_empty() {
             return;
         }
-        for copy in buffer.chunks_mut(self.plan.pattern.len()) {
-            for &at in &self.plan.pattern_offsets {
-                for (byte, value) in copy
-                    .iter_mut()
-                    .skip(at as usize)
-                    .zip(offset_bytes.to_le_bytes())
-                {
-                    *byte = value;
+        let interval = pattern_interval(&self.plan, buffer.len());
+        let offsets = (offset_bytes..).step_by(interval);
+        for (part, offset) in buffer.chunks_mut(interval).zip(offsets) {
+            for copy in part.chunks_mut(self.plan.pattern.len()) {
+                for &at in &self.plan.pattern_offsets {
+                    let bytes = copy.iter_mut().skip(at as usize);
+                    for (byte, value) in bytes.zip(offset.to_le_bytes()) {
+                        *byte = value;
+                    }
                 }
             }
         }
@@ -339,6 +345,14 @@ impl Verifier {
             self.fill_headers(&mut buffer, Header { offset, ..actual });
         }
         Some(buffer[at..at + block.len()].to_vec())
+    }
+}
+
+/// Returns after how many bytes of a request the pattern begins anew; `largest_bytes` if it does not.
+fn pattern_interval(plan: &VerifyPlan, largest_bytes: usize) -> usize {
+    match plan.pattern_interval_bytes {
+        0 => largest_bytes.max(1),
+        interval => interval as usize,
     }
 }
 

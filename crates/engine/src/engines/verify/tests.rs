@@ -149,6 +149,28 @@ fn a_pattern_has_the_offset_of_its_request() {
 }
 
 #[test]
+fn a_pattern_begins_anew_with_the_offset_of_each_interval() {
+    let with_interval = |plan: &mut WorkerPlan| {
+        let verify = plan.verify.as_mut().expect("it is there");
+        verify.pattern = [&[0; 8][..], &[0xAB; 8][..]].concat();
+        verify.pattern_offsets = vec![0];
+        verify.pattern_interval_bytes = 100;
+    };
+    let mut bench = Bench::new(Checksum::Pattern, with_interval);
+    let good = bench.write(1);
+    for (part, offset) in good.chunks(100).zip(((1u64 << 33)..).step_by(100)) {
+        for copy in part.chunks(16) {
+            let wanted = [offset.to_le_bytes(), [0xAB; 8]].concat();
+            assert_eq!(copy, &wanted[..copy.len()]);
+        }
+    }
+    assert!(bench.reads(&good, Check::Write(1)));
+    let mut bad = good;
+    bad[101] ^= 1;
+    assert!(!bench.reads(&bad, Check::Write(1)));
+}
+
+#[test]
 fn a_failure_says_where_and_what_and_hands_out_both_blocks() {
     let dumped = |plan: &mut WorkerPlan| {
         plan.verify.as_mut().expect("it is there").dump = true;

@@ -2,7 +2,8 @@
 
 ``verify=stamp`` and ``stamp_log`` are iogauge's own.
 
-Source: fio 3.33's options.c for names, ranges and defaults; ``verify_write_sequence`` and ``pattern_hdr`` are newer.
+Source: fio 3.33's options.c for names, ranges and defaults; ``verify_write_sequence``, ``pattern_hdr`` and
+``verify_pattern_interval`` are newer.
 """
 
 from __future__ import annotations
@@ -100,6 +101,13 @@ VERIFY: tuple[Option, ...] = (
         "eight bytes. Without verify, it means `verify=pattern_hdr`.",
         store=_store_pattern,
         text=_pattern_text,
+    ),
+    entry(
+        "verify_pattern_interval",
+        Category.VERIFY,
+        count(0, (1 << 32) - 1, unit="bytes"),
+        "0 (none)",
+        "Bytes after which verify_pattern begins anew within an I/O. There `%o` stands for the offset of these bytes.",
     ),
     entry(
         "verify_backlog",
