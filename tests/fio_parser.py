@@ -125,7 +125,7 @@ SCALARS: dict[str, Callable[[Job], object]] = {
     "openfiles": lambda job: job.openfiles or len(job.filenames) or job.nrfiles,
     "nowait": lambda job: job.nowait,
     "latency_run": lambda job: job.latency_run,
-    "latency_target": lambda job: job.latency_target_ns,
+    "latency_target": lambda job: job.latency_target_ns // 1000,
     "latency_window": lambda job: job.latency_window_ns // 1000,
     "steadystate_duration": lambda job: job.steadystate_duration_ns // 1000,
     "steadystate_ramp_time": lambda job: job.steadystate_ramp_ns // 1000,

@@ -198,6 +198,7 @@ def test_every_field_of_a_job_can_be_set() -> None:
         verify_interval=1k
         verify_offset=100
         verify_pattern=%o66
+        verify_pattern_interval=512
         verify_async=2
         verify_async_cpus=0
         verify_backlog=8

@@ -266,6 +266,14 @@ FILES = {
         ss_ramp=5
         runtime=1m
         time_based
+        [searched]
+        latency_target=50
+        latency_window=200ms
+        latency_percentile=99.5
+        [searched-again]
+        latency_target=1ms
+        latency_window=2
+        latency_run=1
     """,
     "memory": """
         [global]
