@@ -77,14 +77,15 @@ def stop(folder: Path) -> None:
                 os.kill(int(cwd.parent.name), signal.SIGKILL)
 
 
-def outcomes(command: list[str], folder: Path) -> tuple[int, list[str]]:
-    """Run a script. Return its status and the lines that say what came of each of its tests."""
+def outcomes(command: list[str], folder: Path, tests: Path) -> tuple[int, list[str]]:
+    """Run a script, with the modules of ``tests``. Return its status and the lines about each of its tests."""
     with subprocess.Popen(
         [sys.executable, "-u", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(tests)},
     ) as script:
         try:
             said, _ = script.communicate(timeout=PATIENCE_S)
@@ -104,7 +105,7 @@ def main(checkout: Path, command: str = IOGAUGE) -> None:
         for script in scripts(checkout.resolve(), folder / "fio", folder):
             if not Path(script[0]).exists():
                 continue
-            status, lines = outcomes(script, folder)
+            status, lines = outcomes(script, folder, checkout.resolve() / "t")
             others = [line.strip() for line in lines if "PASSED" not in line]
             print(
                 f"{Path(script[0]).name}: status {status}, {len(lines) - len(others)} passed",
