@@ -25,6 +25,7 @@ from iogauge.execution.latency_split import OwnLatencies
 from iogauge.execution.layered import layered
 from iogauge.execution.modelled import CPUS, Virtual, check_model, refuse_mixture
 from iogauge.execution.plans.planning import Opened, make_plan
+from iogauge.execution.plans.rehearsal import rehearse
 from iogauge.execution.plans.stamping import refuse_models
 from iogauge.execution.plans.verifying import require_written, say_what_is_unchecked
 from iogauge.execution.purging.purge import check_purge, purge, refuse_files
@@ -117,6 +118,7 @@ def execute(
         seed = int.from_bytes(os.urandom(7)) if drawn else REPEATABLE_SEED
     wanted = needs(job_file)
     refuse_mixture(job_file, [need.path for need in wanted])
+    rehearse(job_file, wanted, cpus=_core.allowed_cpus(), stamp_descriptors=stamp_descriptors)
     say_what_is_unchecked(job_file, [need.path for need in wanted], say=say)
     removed: list[str] = []
     with contextlib.ExitStack() as stack:

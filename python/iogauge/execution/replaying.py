@@ -22,6 +22,7 @@ from iogauge.schema import (
     EngineKind,
     Job,
     JobFile,
+    Pacing,
     PerDirection,
     ReplayPlan,
     Rw,
@@ -102,6 +103,12 @@ def _resolved(job: Job, unknown_depth: int | None, *, say: Say) -> Job:
             say(
                 f"{source.path}: {compiled.backwards} requests have an earlier time than the one before them, and are "
                 "issued together with it"
+            )
+        if compiled.is_coarse and job.replay_pacing is Pacing.TIMED:
+            say(
+                f"{source.path}: {compiled.together:,} of {compiled.requests:,} requests have the time of the one "
+                "before them and are issued together with it: the clock of the trace is too coarse, so that latencies "
+                "say nothing of the program"
             )
         updates = {
             "filenames": tuple(dict.fromkeys(_names(job, compiled))),

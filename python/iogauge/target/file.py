@@ -92,7 +92,7 @@ def open_file(
         ours = False
         if change:
             ours = _clear(fd, real_path, path, write=write, size_bytes=size_bytes, destroy=destroy, host=host)
-            check_space(fd, path, size_bytes=max(size_bytes or 0, os.fstat(fd).st_size))
+            check_space(fd, path, size_bytes=_grown(os.fstat(fd), size_bytes))
             if ours:
                 put_mark(fd, real_path, in_use=True)
         try:
@@ -111,6 +111,12 @@ def open_file(
         os.close(fd)
         raise
     return _hand_out(fd, real_path, path, write=write, ours=ours, host=host)
+
+
+def _grown(status: os.stat_result, size_bytes: int | None) -> int:
+    """Return how many bytes a file can occupy once jobs have written its first ``size_bytes``; None: all of it."""
+    reach = size_bytes or status.st_size
+    return min(max(reach, status.st_size), status.st_blocks * 512 + reach)
 
 
 def require_removable(path: str, *, destroy: Collection[str]) -> None:

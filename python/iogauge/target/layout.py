@@ -33,6 +33,8 @@ def check_space(fd: int, path: str, *, size_bytes: int) -> None:
     if size_bytes <= occupied:
         return
     filesystem = os.fstatvfs(fd)
+    if not filesystem.f_blocks:  # It has no space of its own, as that of nbdfuse.
+        return
     free = filesystem.f_bavail * filesystem.f_frsize + occupied
     allowed = int(free * FREE_SHARE)
     if size_bytes > allowed:

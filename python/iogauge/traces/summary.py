@@ -100,6 +100,11 @@ class Summary:
         return max(self.span_ns, self.facts.resolution_ns) / _NS
 
     @property
+    def is_too_coarse(self) -> bool:
+        """Whether the clock of the trace is too coarse for its gaps: half of them are 0, or there are none."""
+        return not self.gaps.count or self.gaps.quantile(0.5) < self.facts.resolution_ns
+
+    @property
     def reused(self) -> float:
         """The share of uses whose block was used before: what an LRU cache without a limit serves."""
         return self.hits[-1][1] if self.hits else 0.0
@@ -114,7 +119,7 @@ def summarise(trace: Trace, *, on_progress: Callable[[int, int], None] = lambda 
 
     Raises IogaugeError if the trace is damaged or empty.
     """
-    counter = _Counter(_slot_ns(trace.span_ns))
+    counter = _Counter(_slot_ns(trace.span_ns, trace.facts.resolution_ns))
     done = 0
     for rows in trace.batches():
         counter.add(rows)
@@ -125,13 +130,13 @@ def summarise(trace: Trace, *, on_progress: Callable[[int, int], None] = lambda 
     return counter.summary(trace)
 
 
-def _slot_ns(span_ns: int) -> int:
-    """Return the length of a slot: 1, 2 or 5 times a power of ten.
+def _slot_ns(span_ns: int, resolution_ns: int = 1) -> int:
+    """Return the length of a slot: 1, 2 or 5 times a power of ten, and no less than a step of the trace's clock.
 
-    >>> _slot_ns(60 * 10**9), _slot_ns(0)
-    (500000000, 1)
+    >>> _slot_ns(60 * 10**9), _slot_ns(0), _slot_ns(5 * 10**9, 10**9)
+    (500000000, 1, 1000000000)
     """
-    least = max(span_ns / _SLOTS, 1)
+    least = max(span_ns / _SLOTS, resolution_ns)
     power = 10 ** math.floor(math.log10(least))
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= least))
 

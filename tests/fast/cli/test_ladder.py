@@ -108,6 +108,7 @@ def test_where_no_rung_can_be_set_nothing_is_measured(
     def refused(*_: object, **__: object) -> Tuning:
         raise iogauge.IogaugeError("only root may change this machine's settings", hint="be root")
 
+    monkeypatch.setattr(rungs, "subject_of", lambda _: None)  # A file in memory is on no drive.
     monkeypatch.setattr(rungs, "tuned", refused)
     target, output = tmp_path / "file.bin", tmp_path / "r"
     assert main(["ladder", str(target), "--size=4m", f"--output={output}"]) != 0

@@ -27,6 +27,8 @@ SAVED = {
     "found": ("find", "model:p4800x", "--over=depth", "--limit=p99 < 60us", "--precision=0.2"),
     "tuned": ("ladder", "model:p4800x", "--read-only", "--blocks=2"),
 }
+DRIVE = str(Path(iogauge.__file__).parent)
+"""A path on a drive: the current directory of a test may be in memory."""
 PRINTED = {
     "list": (("list", "."), ("list", "--published")),
     "query": (("query", EVERY_FIGURE, "saved"), ("query", "select step, target, iops from figures", "saved")),
@@ -47,8 +49,8 @@ PRINTED = {
     "report": (("report", "saved", "--output=new.html"),),
     "export": (("export", "saved", "--csv=new.csv"),),
     "import": (("import", f"{SAMPLES}/fio-plus.json", f"{SAMPLES}/diskspd.xml", "--output=new"),),
-    "audit": (("audit",), ("audit", ".")),
-    "drive-info": (("drive-info", "."),),
+    "audit": (("audit",), ("audit", DRIVE)),
+    "drive-info": (("drive-info", DRIVE),),
     "tune": (("tune", "--status"),),
     "trace fit": (("trace", "fit", "msr.trace", "--output=new.fio"),),
     "trace import": (("trace", "import", f"{SAMPLES}/msr.csv", "--output=new.trace"),),

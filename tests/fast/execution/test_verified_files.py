@@ -35,6 +35,16 @@ def data(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     return tmp_path / "data"
 
 
+def test_a_job_that_cannot_be_planned_is_refused_before_its_file_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(capsys, "--filename=data", "--rw=randwrite", "--numjobs=2")
+    assert status == 1
+    assert "its clones write to the same part" in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_says_what_it_verified(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for options in ((), ("-v",)):
         _, out, _ = run(capsys, "--filename=data", "--rw=write", *options)

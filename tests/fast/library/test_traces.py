@@ -48,3 +48,16 @@ def test_what_is_refused_names_the_arguments(trace: iogauge.Trace, tmp_path: Pat
         iogauge.record_trace("/dev/null", tmp_path / "t")
     with pytest.raises(iogauge.IogaugeError, match="is an input of this command"):
         iogauge.import_trace(tmp_path / "hm.csv", tmp_path / "hm.csv")
+
+
+def test_a_clock_too_coarse_for_its_requests_is_named(tmp_path: Path) -> None:
+    """Tencent's clock has a step of a second: what happens within it is unknown."""
+    lines = [f"{1_538_323_200 + number // 100},{number * 8},8,0,7\n" for number in range(300)]
+    (tmp_path / "t.csv").write_text("".join(lines))
+    trace = iogauge.import_trace(tmp_path / "t.csv", tmp_path / "t.trace", format="tencent")
+    assert trace.summary.is_too_coarse
+    assert trace.summary.busiest_iops == 100
+    said: list[str] = []
+    iogauge.replay(trace.path, "model:p4800x", on_progress=lambda news: said.append(str(news)))
+    assert any("297 of 300 requests have the time of the one before them" in line for line in said)
+    assert "the trace's clock has a step of 1 s" in str(iogauge.fit_trace(trace.path, tmp_path / "t.fio"))

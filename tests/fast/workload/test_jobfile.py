@@ -228,7 +228,6 @@ UNSUPPORTED = {
     "ss_dur=10\nss_interval=3": "is no multiple",
     "pre_read=1\ndirect=1": "fills the page cache, which the job bypasses",
     "file_service_type=zipf:1.2": "fio's 'zipf' is not supported for files",
-    "nrfiles=2\nfilename=a:b:c": "contradicts filename, which names 3",
     "filesize=1g\nsize=1m\nloops=2": "only for a job that runs once",
     "filename_format=$clientuid": "has no clients",
     "random_generator=lfsr\nrw=randread\nbsrange=4k-8k": "lfsr covers only part of the region",
@@ -273,6 +272,16 @@ def test_a_range_or_a_split_wins_over_block_sizes_that_come_after_it() -> None:
 def test_a_range_with_the_limits_of_the_split_before_it_changes_nothing() -> None:
     split = "bssplit=512/50:1m/50"
     assert job(f"{split}\nbsrange=512-1m") == job(split)
+
+
+@pytest.mark.parametrize("lines", ["nrfiles=8\nfilename=a:b", "filename=a:b\nnrfiles=8"])
+def test_names_of_files_take_the_place_of_their_number(lines: str) -> None:
+    made = job(lines)
+    assert (made.filenames, made.nrfiles) == (("a", "b"), 1)
+
+
+def test_a_size_that_covers_all_files_repeats() -> None:
+    assert job("nrfiles=4\nfilesize=64k\nsize=256k\nloops=2").loops == 2
 
 
 def test_gtod_reduce_disables_all_latencies() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge.machine.extents import unwritten_share
 from iogauge.machine.interference import other_processes
 from iogauge.machine.stat import differences, read_counters
@@ -50,6 +51,17 @@ def test_facts_of_a_loop_device(loop: str) -> None:
     assert facts.logical_block_bytes in (512, 4096)
     assert facts.serial is None
     assert facts.filesystem is None
+
+
+@pytest.mark.parametrize("direct", ["off", "on"])
+def test_a_judge_of_a_loop_device_names_the_cache_below_it(direct: str, loop: str, tmp_path: Path) -> None:
+    subprocess.run(["losetup", f"--direct-io={direct}", loop], check=True)
+    log = tmp_path / "stamps.log"
+    job = f"[j]\nfilename={loop}\nrw=write\nsize=64k\ndirect=1\nverify=stamp\nstamp_log={log}\n"
+    iogauge.run(job, ceiling=False, drive_samples=False, destroy=[loop])
+    said = str(iogauge.verify(loop, after_run=log))
+    assert "nothing violates" in said
+    assert ("reads its file through the page cache" in said) == (direct == "off")
 
 
 def test_a_loop_device_answers_for_its_file(loop: str) -> None:

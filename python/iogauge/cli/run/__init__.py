@@ -160,6 +160,15 @@ def run(
     max_jobs: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Accepted for compatibility; no effect, as in fio.")
     ] = None,
+    alloc_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Accepted: memory is as large as the jobs need.")
+    ] = None,
+    eta_newline: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Accepted: each progress line ends where it should.")
+    ] = None,
+    warnings_fatal: Annotated[
+        bool, typer.Option("--warnings-fatal", help="Accepted: whatever fio warns of in jobs is an error.")
+    ] = False,
     parse_only: Annotated[
         bool,
         typer.Option("--parse-only", help="Print the jobs as iogauge reads them and do no I/O."),
@@ -170,7 +179,7 @@ def run(
     verbose: Verbose = False,
 ) -> None:
     """Run the jobs. Raises typer.Exit with the exit status, or an error that ``commands.call`` prints."""
-    del max_jobs  # fio ignores it too.
+    del max_jobs, alloc_size, eta_newline, warnings_fatal
     if minimal and (output_format is None or _last(context, "output_format", "minimal") == "minimal"):
         output_format = "terse"
     formats = run_formats.chosen(

@@ -90,16 +90,33 @@ def verify(
             most=_NAMED,
             on_progress=on_progress,
         )
-    return Verification(target, log, judged)
+        note = _cache_in_between(opened.facts.device) if opened.facts.kind == "block" else ""
+    return Verification(target, log, judged, note)
+
+
+def _cache_in_between(device: str | None) -> str:
+    """Return what to say of a loop device that reads its file through the page cache; empty: nothing."""
+    try:
+        is_direct = Path(f"/sys/block/{device}/loop/dio").read_text().strip() != "0"
+    except OSError:
+        return ""
+    if is_direct:
+        return ""
+    return (
+        f"{device} reads its file through the page cache, which may hold what the drive lost: attach it with "
+        "losetup --direct-io=on before the run"
+    )
 
 
 class Verification:
     """What a target holds of a run's writes. ``str()`` is what ``iogauge verify`` prints."""
 
-    def __init__(self, target: str, log: Path, judged: Judged) -> None:
+    def __init__(self, target: str, log: Path, judged: Judged, note: str = "") -> None:
         self.target = target
         self.log = log
         self.judged = judged
+        self.note = note
+        """Why the target may not show what its drive holds; empty: it does."""
 
     @property
     def violations(self) -> int:
@@ -132,6 +149,8 @@ class Verification:
     def _lines(self, *, verbose: bool) -> Iterator[str]:
         judged = self.judged
         yield self.sentence
+        if self.note:
+            yield f"but {self.note}"
         yield ""
         counts = {kind: count for kind, count in self.counts.items() if count}
         width = max(map(len, counts), default=0)
@@ -160,6 +179,7 @@ class Verification:
             "log": str(self.log),
             "sentence": self.sentence,
             "violations": self.violations,
+            "note": self.note,
             **judged,
         }
 

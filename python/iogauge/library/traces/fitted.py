@@ -206,6 +206,12 @@ class TraceFit(Tabular):
         if self._compared.needs_bytes:
             size = numbers.size(self._compared.needs_bytes)
             notes.append(f"the job needs a target of {size}; for {self.model} its regions were moved")
+        trace = self._compared.trace
+        if trace.is_too_coarse and self.pacing is Pacing.TIMED and trace.gaps.count:
+            notes.append(
+                f"the trace's clock has a step of {numbers.span(trace.facts.resolution_ns)}, in which most requests "
+                "come together: rates, bursts and latencies follow from that step, not from the program"
+            )
         if self.pacing is not Pacing.TIMED:
             notes.append(f"requests waited for each other, so the replay's pacing is {self.pacing.value}")
         if self._compared.trace.requests < needed(max(GOALS)):

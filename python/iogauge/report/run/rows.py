@@ -116,19 +116,33 @@ class Row:
         return direction is Direction.SYNC and Kind.RESPONSE in self.tally(direction).histograms
 
     def seconds_of(self, direction: Stream) -> float:
-        """Return the measured time in which requests of a direction could be issued, as fio counts its runtime.
+        """Return the measured time in which requests of a direction could be issued.
 
-        While a job reads back what it wrote, it writes nothing; one that only writes reads at no other time.
+        In a group, this is the time of the jobs that issue them, from the first start to the last end. While a job
+        reads back what it wrote, it writes nothing; one that only writes reads at no other time.
         """
+        seconds = self._seconds_of_jobs(direction)
         reading = sum(worker.verify.reading_ns for worker in self.workers if worker.verify)
         if not reading or direction is MIXED:
-            return self.seconds
+            return seconds
         reading_s = reading / len(self.workers) / 1e9
         if direction is not Direction.READ:
-            return max(self.seconds - reading_s, 0.0)
+            return max(seconds - reading_s, 0.0)
         only_then = all(Direction.READ not in job.rw.directions for job in self.jobs)
         backlog = any(job.verify_backlog for job in self.jobs)
-        return reading_s if only_then and not backlog else self.seconds
+        return reading_s if only_then and not backlog else seconds
+
+    def _seconds_of_jobs(self, direction: Stream) -> float:
+        jobs = self.record.jobs.jobs
+        issuing = [
+            worker
+            for plan, worker in zip(self.plans, self.workers, strict=True)
+            if direction in jobs[plan.job].rw.directions
+        ]
+        if not 0 < len(issuing) < len(self.workers):
+            return self.seconds
+        start_ns = min(worker.start_ns for worker in issuing)
+        return (max(worker.end_ns for worker in issuing) - start_ns) / 1e9
 
     def iops(self, direction: Stream) -> float:
         """Return completed I/Os a second over the measured time of their direction."""

@@ -106,7 +106,7 @@ def _answer(summary: Summary, name: str) -> str:
 
 
 def _burstiness(summary: Summary) -> str:
-    if _too_coarse(summary):
+    if summary.is_too_coarse:
         return ""
     variation = summary.gap_variation
     return ", evenly" if variation < _STEADY else ", in bursts" if variation > _BURSTY else ""
@@ -167,16 +167,11 @@ def _sizes(summary: Summary) -> str:
     return "; ".join(named)
 
 
-def _too_coarse(summary: Summary) -> bool:
-    """Return whether the clock of the trace is too coarse for its gaps: half of them are 0, or there are none."""
-    return not summary.gaps.count or summary.gaps.quantile(0.5) < summary.facts.resolution_ns
-
-
 def _arrivals(summary: Summary) -> str:
     step = numbers.span(summary.facts.resolution_ns)
     if not summary.gaps.count:
         return ""
-    if _too_coarse(summary):
+    if summary.is_too_coarse:
         return f"too close to tell: most gaps are below the {step} of the trace's clock"
     median, most = (numbers.duration(summary.gaps.quantile(q), 3) for q in (0.5, 0.99))
     return (

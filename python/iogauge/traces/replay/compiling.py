@@ -62,6 +62,14 @@ class Compiled:
     """Requests without data, which are left out."""
     backwards: int
     """Requests whose time is before that of the one before them."""
+    requests: int
+    together: int
+    """Requests whose time is that of the one before them, of all in the trace."""
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether the clock of the trace does not say when most of its requests came."""
+        return self.together > self.requests / 2
 
     def close(self) -> None:
         """Remove the file."""
@@ -113,6 +121,8 @@ class _Compiler:
     bits: int = 4096
     empty: int = 0
     backwards: int = 0
+    requests: int = 0
+    together: int = 0
     last_ns: int | None = None
     """The time of the last request of the trace, even of one that is skipped."""
     elapsed_ns: int = 0
@@ -147,6 +157,8 @@ class _Compiler:
         first = int(time_ns[0]) if self.last_ns is None else self.last_ns
         gaps = np.diff(time_ns, prepend=first)
         self.backwards += int((gaps < 0).sum())
+        self.requests += len(gaps)
+        self.together += int((gaps[self.last_ns is None :] == 0).sum())
         passed = self.elapsed_ns + np.cumsum(np.maximum(gaps, 0))
         self.last_ns, self.elapsed_ns = int(time_ns[-1]), int(passed[-1])
         return self._scaled(passed)
@@ -194,4 +206,6 @@ class _Compiler:
             depth=depth,
             empty=self.empty,
             backwards=self.backwards,
+            requests=self.requests,
+            together=self.together,
         )

@@ -26,7 +26,8 @@ Products (`size=8*16m`) and values in parentheses are computed.
 `$mb_memory` with the values of the machine.
 
 **fio's command line**: `iogauge run --help` describes `--output-format`, `--minimal`, `--terse-version`, `--output`,
-`--status-interval`, `--section`, `--readonly`, `--eta`, `--eta-interval`, `--max-jobs`, `--parse-only` and `--showcmd`.
+`--status-interval`, `--section`, `--readonly`, `--eta`, `--eta-interval`, `--parse-only` and `--showcmd`. `--max-jobs`,
+`--alloc-size`, `--eta-newline` and `--warnings-fatal` are accepted and change nothing.
 
 **Different from fio, deliberately**: see [the whole list](fio.md#different-from-fio-deliberately). In job files, these
 are errors: values that fio reads only in part (`size=1.5g` is one byte in fio, `runtime=10sec` ten microseconds,

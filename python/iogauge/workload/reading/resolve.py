@@ -115,10 +115,7 @@ class _Resolver:
         if names:
             self._values.pop("directory", None)
             self._values.pop("filename_format", None)
-            if self._is_set("nrfiles") and self._values.pop("nrfiles") != len(names):
-                raise self._error(
-                    "nrfiles", f"contradicts filename, which names {len(names)}", "remove one of them"
-                )
+            self._values.pop("nrfiles", None)  # As in fio, in either order.
         if self._get("openfiles") >= (len(names) or self._get("nrfiles")):
             self._values["openfiles"] = 0
 
@@ -209,10 +206,12 @@ class _Resolver:
 
     def _sizes(self) -> None:
         size, repeats = self._get("size"), self._get("time_based") or self._get("loops") > 1
-        if self._get("filesize") and size is not None and size.percent is None and repeats:
+        files = len(self._get("filenames")) or self._get("nrfiles")
+        files_bytes = files * (self._get("filesize_most") or self._get("filesize") or 0)
+        if repeats and size is not None and size.percent is None and size.size_bytes < files_bytes:
             raise self._error(
                 "filesize",
-                "with size is supported only for a job that runs once: fio repeats the part that it covered",
+                "above size is supported only for a job that runs once: fio repeats the part that it covered",
                 "remove size, time_based or loops",
             )
         smallest = min(block.minimum_bytes for block in _three(self._values["bs"]))

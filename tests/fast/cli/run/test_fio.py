@@ -162,7 +162,8 @@ def test_one_dash_does_for_two(runner: Runner) -> None:  # noqa: F811
         "-o",
         "out.json",
     ]
-    assert run(*words, "-max-jobs=16", "-thread") == status.OK
+    ignored = ("-max-jobs=16", "-alloc-size=1024", "-eta-newline=1", "-warnings-fatal")
+    assert run(*words, *ignored, "-thread") == status.OK
     job = runner.request.job_file.jobs[0]
     assert (job.name, job.iodepth, job.thread) == ("x", 4, True)
     assert json.loads(Path("out.json").read_text())["jobs"][0]["jobname"] == "x"
