@@ -61,3 +61,12 @@ def test_a_clock_too_coarse_for_its_requests_is_named(tmp_path: Path) -> None:
     iogauge.replay(trace.path, "model:p4800x", on_progress=lambda news: said.append(str(news)))
     assert any("297 of 300 requests have the time of the one before them" in line for line in said)
     assert "the trace's clock has a step of 1 s" in str(iogauge.fit_trace(trace.path, tmp_path / "t.fio"))
+
+
+def test_the_size_of_a_replay_is_that_of_each_target(tmp_path: Path) -> None:
+    log = tmp_path / "t.log"
+    log.write_text("fio version 3 iolog\n0 a add\n0 b add\n1 a write 0 4096\n2 b write 61440 4096\n")
+    names = [tmp_path / "f1", tmp_path / "f2"]
+    result = iogauge.replay(log, names, size="64k", direct=False, ioengine="psync")
+    assert result["replay"].write.ios == 2
+    assert [name.stat().st_size for name in names] == [65536, 65536]

@@ -185,7 +185,17 @@ def replay_jobs(
         **_job_options(chosen),
     }
     arguments = [f"--{name}={value}" for name, value in written.items()]
-    return with_traces(from_arguments(arguments), unknown_depth=UNKNOWN_DEPTH, say=say)
+    jobs = with_traces(from_arguments(arguments), unknown_depth=UNKNOWN_DEPTH, say=say)
+    return _with_size_of_each(jobs)
+
+
+def _with_size_of_each(jobs: JobFile) -> JobFile:
+    """Return the jobs with a size in bytes for each target: that of a job is divided among its files."""
+    (job,) = jobs.jobs
+    if job.size is None or job.size.percent is not None:
+        return jobs
+    size = job.size.model_copy(update={"size_bytes": job.size.size_bytes * len(job.filenames)})
+    return jobs.model_copy(update={"jobs": (job.model_copy(update={"size": size}),)})
 
 
 def _job_options(chosen: Mapping[str, object]) -> dict[str, object]:
