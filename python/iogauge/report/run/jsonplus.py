@@ -37,6 +37,7 @@ from iogauge.schema import Audit, ContinueOnError, DeviceStat, Direction, Job, J
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.workload.clones import clones
 from iogauge.workload.options.chapters.endings import ignored
+from iogauge.workload.reading.arguments import SOURCE as COMMAND_LINE
 
 EIO, ETIMEDOUT = 5, 110
 KIBI = 1024
@@ -152,7 +153,7 @@ def _sync(row: Row, *, plus: bool) -> Json:
 
 def _direction(row: Row, direction: Stream, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json:
     tally, job = row.tally(direction), row.job
-    runtime_ms = round(row.seconds_of(direction) * 1000) if tally.ios else 0
+    runtime_ms = max(round(row.seconds_of(direction) * 1000), 1) if tally.ios else 0
     rate_Bps, iops = (row.bandwidth_Bps(direction), row.iops(direction)) if tally.ios else (0.0, 0.0)
     bw_spread, iops_spread = Spread(), Spread()
     if tally.ios:
@@ -243,9 +244,13 @@ class Groups:
 
 
 def _own_options(jobs: JobFile, index: int) -> dict[str, str]:
-    """Return the options of one section, without those of [global], which fio lists once at the top."""
+    """Return the options of one section, without those of [global], which fio lists once at the top.
+
+    On fio's command line, a job's name is one of them.
+    """
     options = jobs.options[index] if index < len(jobs.options) else {}
-    return {name: value for name, value in options.items() if jobs.global_options.get(name) != value}
+    named = {"name": jobs.jobs[index].name} if jobs.source == COMMAND_LINE else {}
+    return named | {name: value for name, value in options.items() if jobs.global_options.get(name) != value}
 
 
 def _disk(stat: DeviceStat, elapsed_ns: int) -> Json:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iogauge.errors import IogaugeError, UsageError
-from iogauge.schema import Job, JobFile
+from iogauge.schema import EngineKind, Job, JobFile
 from iogauge.text.option import call, either
 from iogauge.workload.options import known
 from iogauge.workload.options.option import Option
@@ -222,10 +222,13 @@ def _read_unsupported(partial: PartialJob, option: ParsedOption) -> None:
     )
 
 
+_ENGINES_HERE = f"engines: {', '.join(EngineKind)}"
+
+
 def _refuse_engine(text: str) -> None:
     name = text.partition(":")[0]
     if name in known.ENGINES:
         raise BadValue(
             f"fio's engine {name} is not supported",
-            hint=known.ENGINE_HINTS.get(name, "engines: io_uring, libaio, pvsync2, psync, null"),
+            hint=known.ENGINE_HINTS.get(name, _ENGINES_HERE),
         )

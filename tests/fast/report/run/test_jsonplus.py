@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import iogauge
 from iogauge.report.run import fio_buckets, jsonplus
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.schema import Direction, Job, Kind, RunRecord
@@ -244,3 +245,22 @@ def test_depths_and_batches_are_percentages_of_fios_classes() -> None:
     }  # fmt: skip
     assert fio_buckets.batches([5, 5])["4"] == 100.0
     assert sum(fio_buckets.batches([]).values()) == 0
+
+
+def test_the_options_of_a_command_line_have_the_name_of_the_job_as_in_fio() -> None:
+    job = ["--name=x", "--ioengine=null", "--size=64k", "--rw=read"]
+    (shown,) = iogauge.run(job, ceiling=False).to_dict()["jobs"]
+    assert shown["job options"] == {"name": "x", "ioengine": "null", "size": "64k", "rw": "read"}
+    assert shown["read"]["runtime"] >= 1
+    (shown,) = iogauge.run("[x]\nioengine=null\nsize=64k\n", ceiling=False).to_dict()["jobs"]
+    assert "name" not in shown["job options"]
+
+
+def test_a_group_counts_the_time_of_the_jobs_that_issue_a_direction() -> None:
+    """One job writes for a moment, the other reads for a second."""
+    lines = ["group_reporting", "filename=model:p4800x", "bs=4k", "runtime=1", "time_based"]
+    jobs = "\n".join(["[global]", *lines, "[w]", "rw=write", "runtime=100ms", "[r]", "rw=read", ""])
+    (shown,) = iogauge.run(jobs).to_dict()["jobs"]
+    assert shown["write"]["runtime"] == pytest.approx(100, abs=1)
+    assert shown["read"]["runtime"] == pytest.approx(1000, abs=1)
+    assert shown["write"]["iops"] == pytest.approx(shown["write"]["total_ios"] / 0.1, rel=0.01)
