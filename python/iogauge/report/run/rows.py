@@ -133,6 +133,8 @@ class Row:
         return reading_s if only_then and not backlog else seconds
 
     def _seconds_of_jobs(self, direction: Stream) -> float:
+        if len(self.workers) != len(self.plans):  # A run of another program has no workers.
+            return self.seconds
         jobs = self.record.jobs.jobs
         issuing = [
             worker
