@@ -47,8 +47,9 @@ def scripts(checkout: Path, program: Path, folder: Path) -> Iterator[list[str]]:
     yield [str(tests / "readonly.py"), *common]
     # The script writes filesize=65536), which fio reads as 65536.
     strided = folder / "strided.py"
-    strided.write_text((tests / "strided.py").read_text().replace("={size})'", "={size}'"))
-    yield [str(strided), str(program)]
+    text = (tests / strided.name).read_text()
+    strided.write_text(text.replace("={size})'", "={size}'"))
+    yield [str(strided), *(common if "fiotestlib" in text else common[1:])]
     # The first part of the script reads fio's debug messages.
     steady = folder / "steadystate_tests.py"
     steady.write_text((tests / steady.name).read_text().replace("for test in parsing:", "for test in []:"))
