@@ -95,15 +95,14 @@ def _sentences(series: str, steps: list[Position]) -> Iterator[str]:
 def _more(after: Figure, before: Figure) -> str:
     """Describe how much longer or shorter one mean is than another, with the interval if it is bounded."""
     more = difference(after, before)
+    words = "more than" if more.value >= 0 else "less than"
     if more.low is None or more.high is None:
-        apart = f"{numbers.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'}"
-        return f"{apart} (no interval) than"
+        return f"{numbers.ranged(abs(more.value), None, None, numbers.duration)} {words}"
     if more.low <= 0 <= more.high:
         most = numbers.duration(max(abs(more.low), abs(more.high)))
         return f"the same time, within {most}, as"
     low, high = sorted((abs(more.low), abs(more.high)))
-    between = f"({numbers.duration(low)} to {numbers.duration(high)})"
-    return f"{numbers.duration(abs(more.value))} {between} {'more' if more.value > 0 else 'less'} than"
+    return f"{numbers.ranged(abs(more.value), low, high, numbers.duration)} {words}"
 
 
 def _endpoints(target: TargetFacts, layers: list[Layer]) -> Iterator[Endpoint]:

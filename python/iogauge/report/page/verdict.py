@@ -15,8 +15,8 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import Ratio, StepFigures, ratio
 from iogauge.text import numbers, too_short
-from iogauge.text.cells import latency, sentence_of
-from iogauge.text.numbers import bandwidth, figure
+from iogauge.text.cells import micro, sentence_of
+from iogauge.text.numbers import Estimated, bandwidth, duration, figure, in_digits
 
 REACHED = 0.95
 """The least share of the requested writes at which a step counts as reaching them."""
@@ -87,8 +87,8 @@ def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool 
         change = ratio(after, before)
         times = numbers.times(change.value, change.low, change.high)
         sentence = (
-            f"{name} {_changed(change)} {times}, from {latency(before.value)} {load_text(first)} "
-            f"to {latency(after.value)} {load_text(last)}."
+            f"{name} {_changed(change)} {times}, from {_latency(before)} {load_text(first)} "
+            f"to {_latency(after)} {load_text(last)}."
         )
         sentences.append(Sentence(sentence, evidence, shown_effect(change)))
     if first_position is last_position:
@@ -146,6 +146,11 @@ def _changed(change: Ratio) -> str:
     if change.low is not None and change.high is not None and change.low <= 1 <= change.high:
         return "did not change measurably:"
     return "grew" if change.value > 1 else "fell to"
+
+
+def _latency(estimate: Estimated) -> str:
+    """Return a latency in the digits that its interval supports."""
+    return micro(in_digits(estimate.value, estimate.low, estimate.high, duration)[0])
 
 
 def load_text(figures: StepFigures) -> str:
