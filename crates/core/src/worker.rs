@@ -23,12 +23,11 @@ mod verify;
 mod watching;
 mod written;
 
-use std::ops::Range;
-
 use crate::generate::{Io, Schedule};
 use crate::request::{Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use depth_search::DepthSearch;
+use ending::ClosingSyncs;
 use flowing::Flowing;
 use limits::{Counted, Limits};
 use slots::Slots;
@@ -93,8 +92,7 @@ pub struct Worker {
     last_due: Nanos,
     /// When the first write since the last sync was intended; `Nanos::MAX` if there is none.
     first_unsynced: Nanos,
-    /// The files that are still to be synced at the end.
-    end_syncs: Range<u32>,
+    closing: ClosingSyncs,
     last_was_sync: bool,
     issue_gap: IssueGap,
     /// The last long gap in which the driver did not look for completions: from, to.
@@ -200,9 +198,22 @@ impl Worker {
         self.wait_until(now + 1)
     }
 
-    /// Reads back what the pass wrote, or ends.
+    /// Syncs the files if the job asks for that between passes, reads back what the pass wrote, and begins the next pass
+    /// or ends.
     #[cold]
     fn end_pass(&mut self, now: Nanos) -> Want {
+        if self.closing.follows_pass() {
+            if let Some(want) = self.sync_after_pass(now) {
+                return want;
+            }
+            if !self.owes_reading() {
+                self.begin_pass();
+                return match self.draw(now) {
+                    Some(io) => self.place(io, now),
+                    None => self.drain(now),
+                };
+            }
+        }
         if self.begin_reading(now)
             && let Some(want) = self.read_back(now)
         {
@@ -361,7 +372,7 @@ impl Worker {
         let draws = matches!(self.source, Source::Pattern(_));
         if draws && self.limits.is_some() && self.pending.is_none() {
             self.pending = self.draw(now);
-            return self.pending.is_none() && !self.owes_reading();
+            return self.pending.is_none() && !self.closing.follows_pass() && !self.owes_reading();
         }
         false
     }

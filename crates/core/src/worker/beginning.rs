@@ -1,7 +1,8 @@
 //! Creates a worker from its plan, and begins it.
 
 use super::{
-    Counted, DepthSearch, IssueGap, Limits, Slots, Source, Think, Verifying, Worker, Written,
+    ClosingSyncs, Counted, DepthSearch, IssueGap, Limits, Slots, Source, Think, Verifying, Worker,
+    Written,
 };
 use crate::generate::{Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
@@ -85,11 +86,7 @@ impl Worker {
             think: Think::new(plan),
             last_due: 0,
             first_unsynced: Nanos::MAX,
-            end_syncs: if plan.pattern.sync_at_end && rw.writes() && !plan.create_only {
-                0..plan.files.len() as u32
-            } else {
-                0..0
-            },
+            closing: ClosingSyncs::new(plan),
             last_was_sync: false,
             issue_gap: IssueGap::default(),
             reap_gap: (0, 0),

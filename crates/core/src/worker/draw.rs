@@ -30,8 +30,11 @@ impl Worker {
             return None;
         }
         let endless = self.limits.as_ref().is_some_and(Limits::is_endless);
-        if !endless && self.pass_is_owed() {
-            return None;
+        if !endless {
+            let syncs = measured && self.limits.is_some() && self.owes_syncs();
+            if self.pass_is_owed() || syncs {
+                return None;
+            }
         }
         self.begin_pass();
         self.next_due(now)

@@ -1,10 +1,40 @@
 //! Ends a worker: says what is owed at the end of its runtime, waits for its last requests, then syncs its files if the
-//! job asks for that.
+//! job asks for that. As in fio, a job that does syncs them after each pass over its region.
+
+use std::ops::Range;
 
 use super::{Source, Worker};
 use crate::generate::Io;
+use crate::plan::WorkerPlan;
 use crate::request::{Kind, Want};
 use crate::time::Nanos;
+
+/// The syncs of all files after each pass of a job with `end_fsync`.
+#[derive(Clone, Debug)]
+pub(super) struct ClosingSyncs {
+    files: u32,
+    /// The files that are still to be synced.
+    left: Range<u32>,
+    /// Whether they follow a pass, and another pass follows them.
+    between: bool,
+}
+
+impl ClosingSyncs {
+    pub(super) fn new(plan: &WorkerPlan) -> Self {
+        let syncs = plan.pattern.sync_at_end && plan.pattern.rw.writes() && !plan.create_only;
+        let files = if syncs { plan.files.len() as u32 } else { 0 };
+        Self {
+            files,
+            left: 0..files,
+            between: false,
+        }
+    }
+
+    /// Whether they follow a pass after which another pass begins.
+    pub(super) fn follows_pass(&self) -> bool {
+        self.between
+    }
+}
 
 impl Worker {
     /// Waits for the requests in flight one at a time. A wait for all of them would stamp the first completion as late
@@ -30,16 +60,38 @@ impl Worker {
         if self.failed.is_some() || self.last_was_sync {
             return Want::Finished;
         }
-        let Some(target) = self.end_syncs.next() else {
-            return Want::Finished;
-        };
+        self.sync_next(now).unwrap_or(Want::Finished)
+    }
+
+    fn sync_next(&mut self, now: Nanos) -> Option<Want> {
         let io = Io {
-            target,
+            target: self.closing.left.next()?,
             kind: Kind::Sync,
             offset_bytes: 0,
             length_bytes: 0,
         };
-        Want::Issue(self.slots.take(&io, now, now))
+        Some(Want::Issue(self.slots.take(&io, now, now)))
+    }
+
+    /// Notes the end of a pass that another one follows. Returns whether its files must be synced first: as in fio, not
+    /// if its last request was a sync.
+    #[cold]
+    pub(super) fn owes_syncs(&mut self) -> bool {
+        self.closing.between = self.closing.files > 0 && !self.last_was_sync;
+        self.closing.between
+    }
+
+    /// Waits for the requests in flight, then syncs one file after the other. `None` once all are synced.
+    #[cold]
+    pub(super) fn sync_after_pass(&mut self, now: Nanos) -> Option<Want> {
+        if self.slots.in_flight() > 0 {
+            return Some(self.wait_for_one(now));
+        }
+        self.sync_next(now).or_else(|| {
+            self.closing.between = false;
+            self.closing.left = 0..self.closing.files;
+            None
+        })
     }
 
     /// Whether some requests that were due before the end have not been issued.

@@ -292,12 +292,13 @@ impl Worker {
         verifying.is_some_and(|verifying| verifying.is_reading())
     }
 
-    /// Whether the pattern has no request before the reading back.
+    /// Whether the pattern has no request before syncs and the reading back.
     pub(super) fn is_between_passes(&self) -> bool {
         let verifying = self.verifying.as_ref();
-        verifying.is_some_and(|verifying| {
-            verifying.more || verifying.is_reading() || verifying.has_drawn_all()
-        })
+        self.closing.follows_pass()
+            || verifying.is_some_and(|verifying| {
+                verifying.more || verifying.is_reading() || verifying.has_drawn_all()
+            })
     }
 
     fn end_reading(&mut self, now: Nanos) -> Option<Want> {

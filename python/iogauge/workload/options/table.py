@@ -462,7 +462,7 @@ _DURABILITY = (
         Category.DURABILITY,
         SWITCH,
         "0",
-        "Sync each file after the last write of the job. That time belongs to the job, so its rate includes it.",
+        "Sync each file after each pass of the job over its region. That time belongs to the job, so its rate includes it.",
     ),
     entry(
         "fsync_on_close",

@@ -227,6 +227,23 @@ fn nothing_is_synced_after_an_error_or_once_more_after_a_sync() {
     );
 }
 
+/// As fio 3.33 syncs: `strace -e fsync fio --rw=write --bs=4k --size=16k --end_fsync=1`, with the options given.
+#[test]
+fn files_are_synced_after_each_pass() {
+    let mut looping = plan(Rw::Write);
+    looping.files = vec![file(4)];
+    looping.pattern.sync_at_end = true;
+    for (loops, io_bytes, expected) in [(1, 0, 1), (3, 0, 3), (1, 12 * 4096, 3), (1, 6 * 4096, 2)] {
+        (looping.loops, looping.io_bytes) = (loops, io_bytes);
+        let synced = syncs_of(&looping, Ok(4096)).len();
+        assert_eq!(synced, expected, "loops={loops} io_size={io_bytes}");
+    }
+    // The sync of fsync=4 comes before the next write, so it follows the one at the end of the pass.
+    (looping.loops, looping.io_bytes) = (3, 0);
+    looping.pattern.fsync_every = 4;
+    assert_eq!(syncs_of(&looping, Ok(4096)).len(), 5);
+}
+
 #[test]
 fn a_worker_that_is_stopped_syncs_what_it_wrote() {
     let plan = WorkerPlan {
