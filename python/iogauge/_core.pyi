@@ -12,7 +12,10 @@ class RunHandle:
         """``spill``: a descriptor open for appending, for a plan with ``request_log``."""
 
     def poll(self, timeout_s: float) -> list[tuple[str, str]]:
-        """Return ("interval", JSON) and ("finished", JSON) events."""
+        """Return ("interval", JSON), ("held", index of a stage) and ("finished", JSON) events."""
+
+    def proceed(self, refusal: str | None = None) -> None:
+        """Let a run that is held go on; with a ``refusal`` the run ends there, and that is its error."""
 
     def stop(self) -> None:
         """End the run: issue no further request and wait for those in flight."""
@@ -30,7 +33,10 @@ class ModelHandle:
         """``drives``: JSON and seed of each; a file's ``fd`` is the index of its drive. ``machine``: JSON."""
 
     def poll(self, timeout_s: float) -> list[tuple[str, str]]:
-        """Return ("interval", JSON) and ("finished", JSON) events."""
+        """Return ("interval", JSON), ("held", index of a stage) and ("finished", JSON) events."""
+
+    def proceed(self, refusal: str | None = None) -> None:
+        """Let a run that is held go on; with a ``refusal`` the run ends there, and that is its error."""
 
     def stop(self) -> None:
         """End the run: issue no further request and wait for those in flight."""

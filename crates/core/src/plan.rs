@@ -439,6 +439,8 @@ impl WorkerPlan {
 /// The workers that start and end together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StagePlan {
+    /// Whether the run waits before this stage until its caller lets it go on.
+    pub held: bool,
     /// Never empty.
     pub workers: Vec<WorkerPlan>,
 }

@@ -38,7 +38,7 @@ pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
         seed: 1,
         interval_ns: 50 * MILLISECOND,
         give_up_ns: 30 * SECOND,
-        stages: vec![StagePlan { workers }],
+        stages: vec![stage(workers)],
         request_log: true,
         request_log_capacity: 1 << 16,
         log_overflow: LogOverflow::Wait,
@@ -174,7 +174,10 @@ pub fn range_syncs(every: u64) -> Option<RangeSync> {
 
 /// Returns a stage whose workers start together.
 pub fn stage(workers: Vec<WorkerPlan>) -> StagePlan {
-    StagePlan { workers }
+    StagePlan {
+        held: false,
+        workers,
+    }
 }
 
 /// Returns a verification of blocks of this many bytes, read back after each pass.

@@ -302,6 +302,7 @@ fn a_run_that_cannot_begin_is_an_error() {
     // The run keeps the measurements of an earlier stage.
     let mut after = run_plan(vec![good]);
     after.stages.push(StagePlan {
+        held: false,
         workers: vec![closed],
     });
     let outcome = execute(after);

@@ -3,10 +3,12 @@
 mod common;
 mod outcome;
 
+use iogauge_core::Stop;
 use iogauge_core::plan::{EngineKind, RunPlan, StagePlan, WorkerPlan};
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
-use outcome::{PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
+use iogauge_engine::run::{Event, Run};
+use outcome::{PATIENCE, PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
 
 #[test]
 fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
@@ -162,6 +164,7 @@ fn a_worker_may_begin_later() {
 fn stages_run_one_after_the_other() {
     let scratch = file();
     let stage = |row| StagePlan {
+        held: false,
         workers: vec![WorkerPlan {
             row,
             number_ios: 1009,
@@ -194,6 +197,58 @@ fn stages_run_one_after_the_other() {
                 .count(),
             1009
         );
+    }
+}
+
+/// What a run that is held before its second stage is told.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    Proceed,
+    Refuse,
+    Stop,
+}
+
+#[test]
+fn a_held_stage_begins_once_the_run_is_let_go_on() {
+    let scratch = file();
+    for told in [Told::Proceed, Told::Refuse, Told::Stop] {
+        let stage = |row, held| StagePlan {
+            held,
+            workers: vec![WorkerPlan {
+                row,
+                number_ios: 7,
+                ..worker(EngineKind::Null, &scratch)
+            }],
+        };
+        let mut plan = run_plan(Vec::new());
+        (plan.request_log, plan.stages) = (false, vec![stage(0, false), stage(1, true)]);
+        let run = Run::start(plan, None).unwrap();
+        let (mut rows, mut ended) = (Vec::new(), None);
+        while ended.is_none() {
+            for event in run.poll(PATIENCE) {
+                match event {
+                    Event::Interval(interval) => rows.push(interval.row),
+                    Event::Held(index) => {
+                        assert_eq!((index, &rows[..]), (1, &[0][..]), "the first stage is over");
+                        match told {
+                            Told::Proceed => run.proceed(Ok(())),
+                            Told::Refuse => run.proceed(Err("refused".into())),
+                            Told::Stop => run.stop(),
+                        }
+                    }
+                    Event::Finished(result) => ended = Some(result),
+                    Event::Failed(error) => panic!("{error}"),
+                }
+            }
+        }
+        let result = ended.expect("it ended");
+        let (expected, error, stopped): (&[u32], _, _) = match told {
+            Told::Proceed => (&[0, 1], None, None),
+            Told::Refuse => (&[0], Some("refused"), None),
+            Told::Stop => (&[0], None, Some(Stop::Interrupt)),
+        };
+        assert_eq!(rows, expected, "{told:?}");
+        assert_eq!((result.error.as_deref(), result.stopped_by), (error, stopped));
     }
 }
 

@@ -24,6 +24,8 @@ const LOOK: Nanos = 100 * MILLISECOND;
 pub enum Event {
     /// An interval of a row is over.
     Interval(Box<Interval>),
+    /// The stage at this index is next, and its plan says that the run waits; time stands still meanwhile.
+    Held(usize),
     /// A request completed; only if the plan logs requests.
     Request(LogRecord),
 }
@@ -72,6 +74,13 @@ pub fn replay<Clock>(
 ) -> Result<RunResult<Clock>, String> {
     let mut result = RunResult::new(clock);
     for index in 0..plan.stages.len() {
+        if plan.stages[index].held {
+            sink(Event::Held(index));
+        }
+        if !should_continue() {
+            result.stopped_by = Some(Stop::Interrupt);
+            break;
+        }
         let mut runner = StageRunner::new(plan, machine, index, result.elapsed_ns, open_feed)?;
         runner.run(drives, sink, should_continue);
         result.elapsed_ns = runner.now;

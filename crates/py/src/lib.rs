@@ -53,7 +53,8 @@ impl RunHandle {
         })
     }
 
-    /// Returns the events so far: `("interval", JSON)`, `("finished", JSON)`. Waits at most `timeout_s` for the first.
+    /// Returns the events so far: `("interval", JSON)`, `("held", index of the stage)`, `("finished", JSON)`. Waits at
+    /// most `timeout_s` for the first.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let events = py.detach(|| {
             self.run
@@ -61,10 +62,17 @@ impl RunHandle {
         });
         let as_json = |event: &Event| match event {
             Event::Interval(interval) => Ok(("interval", to_json(interval)?)),
+            Event::Held(stage) => Ok(("held", stage.to_string())),
             Event::Finished(result) => Ok(("finished", to_json(result)?)),
             Event::Failed(error) => Err(core_error(error)),
         };
         events.iter().map(as_json).collect()
+    }
+
+    /// Lets a run that is held go on. With a `refusal` the run ends there, and that is its error.
+    #[pyo3(signature = (refusal = None))]
+    fn proceed(&self, refusal: Option<String>) {
+        self.run.proceed(refusal.map_or(Ok(()), Err));
     }
 
     /// Ends the run: issues no further request and waits for those in flight.

@@ -12,6 +12,7 @@ use iogauge_core::plan::{ReplayPlan, RunPlan};
 use iogauge_core::replay::Feed;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::ClockFacts;
+use iogauge_engine::run::Hold;
 use iogauge_engine::run::rows_file::RowsFile;
 use iogauge_engine::run::spill::{FrameWriter, Spilled};
 use iogauge_model::{Device, DriveSpec, Machine};
@@ -28,6 +29,7 @@ const INTERVALS: usize = 64;
 
 enum Event {
     Interval(Box<Interval>),
+    Held(usize),
     Finished(Box<RunResult<ClockFacts>>),
     Failed(String),
 }
@@ -69,6 +71,7 @@ pub(crate) struct ModelHandle {
     events: Mutex<Receiver<Event>>,
     spilled: Arc<OnceLock<Spilled>>,
     stop: Arc<AtomicBool>,
+    hold: Arc<Hold>,
 }
 
 #[pymethods]
@@ -99,12 +102,15 @@ impl ModelHandle {
         let (sender, events) = sync_channel(INTERVALS);
         let spilled = Arc::new(OnceLock::new());
         let stop = Arc::new(AtomicBool::new(false));
+        let hold = Arc::new(Hold::default());
         let runner = ModelRunner {
             events: sender,
             spill: spill.map(FrameWriter::new).transpose()?,
             spilled: spilled.clone(),
             batch: Vec::with_capacity(BATCH),
             stop: stop.clone(),
+            hold: hold.clone(),
+            refusal: None,
         };
         thread::Builder::new()
             .name("iogauge-model".into())
@@ -125,10 +131,12 @@ impl ModelHandle {
             events: Mutex::new(events),
             spilled,
             stop,
+            hold,
         })
     }
 
-    /// Returns the events so far: `("interval", JSON)`, `("finished", JSON)`. Waits at most `timeout_s` for the first.
+    /// Returns the events so far: `("interval", JSON)`, `("held", index of the stage)`, `("finished", JSON)`. Waits at
+    /// most `timeout_s` for the first.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let events = py.detach(|| {
@@ -141,10 +149,17 @@ impl ModelHandle {
         })?;
         let as_json = |event: Event| match event {
             Event::Interval(interval) => Ok(("interval", to_json(&*interval)?)),
+            Event::Held(stage) => Ok(("held", stage.to_string())),
             Event::Finished(result) => Ok(("finished", to_json(&*result)?)),
             Event::Failed(cause) => Err(CoreError::new_err((cause, None::<String>))),
         };
         events.into_iter().map(as_json).collect()
+    }
+
+    /// Lets a run that is held go on. With a `refusal` the run ends there, and that is its error.
+    #[pyo3(signature = (refusal = None))]
+    fn proceed(&self, refusal: Option<String>) {
+        self.hold.answer(refusal.map_or(Ok(()), Err));
     }
 
     /// Ends the run: issues no further request and waits for those in flight.
@@ -174,6 +189,9 @@ struct ModelRunner {
     spilled: Arc<OnceLock<Spilled>>,
     batch: Vec<LogRecord>,
     stop: Arc<AtomicBool>,
+    hold: Arc<Hold>,
+    /// Why the run ends before a stage.
+    refusal: Option<String>,
 }
 
 impl ModelRunner {
@@ -208,6 +226,9 @@ impl ModelRunner {
         }
         let last = match ended {
             Ok(mut result) => {
+                if self.refusal.is_some() {
+                    (result.stopped_by, result.error) = (None, self.refusal);
+                }
                 let names = drive_names(plan, devices.len());
                 let now = result.elapsed_ns;
                 let drives = devices.iter().zip(&names);
@@ -226,6 +247,15 @@ impl ModelRunner {
         match event {
             iogauge_model::Event::Interval(interval) => {
                 if self.events.send(Event::Interval(interval)).is_err() {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+            iogauge_model::Event::Held(stage) => {
+                if self.events.send(Event::Held(stage)).is_err() {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+                self.refusal = self.hold.wait(|| self.stop.load(Ordering::Relaxed)).err();
+                if self.refusal.is_some() {
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }

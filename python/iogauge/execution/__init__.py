@@ -79,6 +79,7 @@ def execute(
     on_interval: Callable[[Interval], None] | None = None,
     on_message: Callable[[str], None] | None = None,
     on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
+    on_stage: Callable[[int], None] | None = None,
     ceiling: Ceiling | None = None,
     readonly: bool = False,
     allow_exec: bool = False,
@@ -98,6 +99,8 @@ def execute(
         spill: the file to which every request is logged.
         log_drops: drop requests from the log if it cannot be written fast enough; otherwise the load waits.
         readonly: refuse jobs that write, before any target is opened, and the layout of files to be read.
+        on_stage: called before every later stage that follows a command or begins with one (``exec_postrun``,
+            ``exec_prerun``), with its index, while the run waits. An IogaugeError ends the run there.
         allow_exec: accept jobs with commands, which the caller runs.
         state: the state in which the flash of drive models begins; real targets are used as they are.
         trace_latency: trace the block layer's events, for the distributions of the parts of lat; needs root.
@@ -109,7 +112,8 @@ def execute(
     """
     if readonly:
         refuse_writes(job_file)
-    refuse_commands(job_file, allowed=allow_exec)
+    if not allow_exec:
+        refuse_commands(job_file)
     refuse_models(job_file)
     say = on_message or (lambda _: None)
     repeatable_seed = REPEATABLE_SEED if seed is None else seed
@@ -177,6 +181,7 @@ def execute(
             start=virtual.start if virtual else start_real,
             interrupts=interrupts,
             on_interval=count_interval,
+            on_stage=on_stage,
             spill=spill.begin(job_file, plan) if spill else None,
             on_spilled=spill.ended if spill else lambda _: None,
             on_message=say,

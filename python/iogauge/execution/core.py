@@ -68,6 +68,7 @@ def run_plan(
     on_spilled: Callable[[str | None], None] = lambda _: None,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None] | None = None,
+    on_stage: Callable[[int], None] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Begin a plan with ``start``, run it to its end, and return its result.
@@ -75,14 +76,16 @@ def run_plan(
     ``interrupts`` must be entered: the first interrupt stops the run, the second one stops the wait for requests in
     flight. Every request is appended to the descriptor ``spill``; at the end, ``on_spilled`` gets the core's report on
     it. ``on_interval`` gets every interval, in order within a row. If it raises, the run is stopped and the error is
-    raised at its end. Raises IogaugeError if the run cannot be started.
+    raised at its end. ``on_stage`` is called with the index of every stage that is held, before it begins; an
+    IogaugeError ends the run there and is the error of its result. Raises IogaugeError if the run cannot be started.
     """
     try:
         handle = start(plan, spill)
     except _core.CoreError as error:
         raise _translated(error) from None
     try:
-        return _follow(handle, interrupts, on_interval or (lambda _: None), on_message or (lambda _: None))
+        nothing: Callable[[object], None] = lambda _: None
+        return _follow(handle, interrupts, on_interval or nothing, on_stage or nothing, on_message or nothing)
     finally:
         on_spilled(handle.spilled())
 
@@ -91,6 +94,7 @@ def _follow(
     handle: Handle,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None],
+    on_stage: Callable[[int], None],
     say: Callable[[str], None],
 ) -> RunResult:
     finished: str | None = None
@@ -104,8 +108,13 @@ def _follow(
         finished = next((text for what, text in events if what == "finished"), None)
         try:
             for what, text in events:
-                if what != "finished" and failure is None:
+                if what == "interval" and failure is None:
                     on_interval(Interval.model_validate_json(text))
+                elif what == "held" and failure is None:
+                    refusal = _refusal(on_stage, int(text))
+                    # An interrupt ends the run here, whatever it did to what was called.
+                    if interrupts.count == obeyed:
+                        handle.proceed(refusal)
             if interrupts.count > obeyed:
                 handle.stop() if obeyed == 0 else handle.give_up()
                 if obeyed == 0:
@@ -119,6 +128,15 @@ def _follow(
     if failure is not None:
         raise failure
     return RunResult.model_validate_json(finished)
+
+
+def _refusal(on_stage: Callable[[int], None], stage: int) -> str | None:
+    """Return why a stage must not begin, if that is so."""
+    try:
+        on_stage(stage)
+    except IogaugeError as error:
+        return f"{error} (hint: {error.hint})" if error.hint else str(error)
+    return None
 
 
 def _translated(error: _core.CoreError) -> IogaugeError:

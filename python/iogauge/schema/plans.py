@@ -418,6 +418,8 @@ class WorkerPlan(Model):
 class StagePlan(Model):
     """The workers that start and end together."""
 
+    held: bool = False
+    """Whether the run waits before this stage until its caller lets it go on."""
     workers: tuple[WorkerPlan, ...]
 
 

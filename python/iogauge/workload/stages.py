@@ -39,6 +39,18 @@ def stages(jobs: Sequence[Job], *, source: str = "job file") -> list[int]:
     return numbers
 
 
+def held(jobs: Sequence[Job]) -> list[bool]:
+    """Return for each stage whether commands of jobs come before it. Those of the first stage precede the run.
+
+    >>> held([Job(name="a", exec_postrun="sync"), Job(name="b", stonewall=True), Job(name="c", stonewall=True)])
+    [False, True, False]
+    """
+    of_jobs = list(zip(jobs, stages(jobs), strict=True))
+    before = {stage for job, stage in of_jobs if job.exec_prerun}
+    after = {stage + 1 for job, stage in of_jobs if job.exec_postrun}
+    return [stage in (before | after) - {0} for stage in dict.fromkeys(stage for _, stage in of_jobs)]
+
+
 def _awaited(jobs: Sequence[Job], index: int, source: str) -> int:
     """Return the index of the job that job number ``index`` waits for."""
     job = jobs[index]

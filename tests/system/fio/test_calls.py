@@ -24,7 +24,8 @@ SYNCS = [
     ["--end_fsync=1", "--fsync=16"], ["--end_fsync=1", "--fdatasync=16"], ["--end_fsync=1", "--filename=a:b:c"],
     ["--end_fsync=1", "--numjobs=2"], ["--end_fsync=1", "--rw=randread"], ["--end_fsync=1", "--rw=rw"],
     ["--end_fsync=1", "--loops=3"], ["--end_fsync=1", "--loops=3", "--fsync=64"],
-    ["--end_fsync=1", "--loops=2", "--rw=randrw"], ["--end_fsync=1", "--loops=3", "--filename=a:b"], ["--end_fsync=1", "--io_size=640k", "--rw=write"],
+    ["--end_fsync=1", "--loops=2", "--rw=randrw"], ["--end_fsync=1", "--loops=3", "--filename=a:b"],
+    ["--end_fsync=1", "--io_size=640k", "--rw=write"],
     ["--end_fsync=1", "--loops=3", "--number_ios=100"], ["--end_fsync=1", "--io_size=768k"],
     ["--end_fsync=1", "--time_based", "--runtime=200ms"],
 ]  # fmt: skip

@@ -13,11 +13,16 @@ use crate::error::Error;
 /// How many events may wait for the poller. With more, the collector leaves slices with their workers.
 const MOST_EVENTS: usize = 4096;
 
+/// The longest time after which a run that waits sees an order to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// What happens during a run.
 #[derive(Debug)]
 pub enum Event {
     /// An interval of a row is over.
     Interval(Box<Interval>),
+    /// The run waits before the stage at this index, until it is let go on or stopped.
+    Held(usize),
     /// The run is over; nothing follows.
     Finished(Box<RunResult<ClockFacts>>),
     /// The run could not be started; nothing follows.
@@ -59,6 +64,34 @@ impl Events {
             .0
             .drain(..)
             .collect()
+    }
+}
+
+/// Where a run waits before a stage, and the answer of whoever follows it.
+#[derive(Debug, Default)]
+pub struct Hold {
+    answer: Mutex<Option<Result<(), String>>>,
+    answered: Condvar,
+}
+
+impl Hold {
+    /// Lets the run go on, or ends it before the stage for the reason given.
+    pub fn answer(&self, answer: Result<(), String>) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        self.answered.notify_all();
+    }
+
+    /// Waits for the answer. An order to stop is none, so that the stage itself ends the run.
+    ///
+    /// # Errors
+    /// If the run must end.
+    pub fn wait(&self, stopped: impl Fn() -> bool) -> Result<(), String> {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        while answer.is_none() && !stopped() {
+            let waited = self.answered.wait_timeout(answer, LOOK);
+            answer = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        answer.take().unwrap_or(Ok(()))
     }
 }
 

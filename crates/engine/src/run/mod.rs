@@ -28,7 +28,7 @@ use iogauge_core::results::RunResult;
 use crate::clock::Clock;
 use crate::engines::StampLog;
 use crate::error::Error;
-pub use crate::run::events::Event;
+pub use crate::run::events::{Event, Hold};
 use crate::run::events::{Events, StopFlags};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::spill::{Spill, Spilled};
@@ -38,6 +38,7 @@ use crate::run::spill::{Spill, Spilled};
 pub struct Run {
     events: Arc<Events>,
     stop_flags: Arc<StopFlags>,
+    hold: Arc<Hold>,
     spill: Option<Spill>,
 }
 
@@ -54,13 +55,15 @@ impl Run {
         let run = Self {
             events: events.clone(),
             stop_flags: stop_flags.clone(),
+            hold: Arc::default(),
             spill: spill.clone(),
         };
+        let hold = run.hold.clone();
         let collecting = std::thread::Builder::new()
             .name("iogauge-collect".into())
             .spawn(move || {
                 let plan = Arc::new(plan);
-                let work = || collect(&plan, spill.as_ref(), &stop_flags, &events);
+                let work = || collect(&plan, spill.as_ref(), &stop_flags, &hold, &events);
                 report_panic(spill.as_ref(), &events, work);
             });
         match collecting {
@@ -78,6 +81,11 @@ impl Run {
     /// Returns the events so far. Waits at most `timeout` for the first.
     pub fn poll(&self, timeout: Duration) -> Vec<Event> {
         self.events.take(timeout)
+    }
+
+    /// Lets a run that is held go on, or ends it there for the reason given.
+    pub fn proceed(&self, answer: Result<(), String>) {
+        self.hold.answer(answer);
     }
 
     /// Ends the run: issues no further request and waits for those in flight.
@@ -135,6 +143,7 @@ fn collect(
     plan: &Arc<RunPlan>,
     spill: Option<&Spill>,
     stop_flags: &Arc<StopFlags>,
+    hold: &Hold,
     events: &Arc<Events>,
 ) {
     let clock = Clock::get();
@@ -152,7 +161,18 @@ fn collect(
             }
         }
     }
+    let mut held_ns = 0;
     for index in 0..plan.stages.len() {
+        if plan.stages[index].held {
+            let since = clock.now();
+            events.push(Event::Held(index));
+            let refusal = hold.wait(|| stop_flags.stop.load(Ordering::Relaxed)).err();
+            held_ns += clock.now() - since;
+            if refusal.is_some() {
+                result.error = refusal;
+                break;
+            }
+        }
         let context = stage_runner::Context {
             plan,
             index,
@@ -189,7 +209,7 @@ fn collect(
         }
     }
     result.clock = clock.facts();
-    result.elapsed_ns = clock.now() - started;
+    result.elapsed_ns = clock.now() - started - held_ns;
     close(spill, plan, stop_flags);
     close_all(&stamp_logs, plan, stop_flags);
     result.stamp_logs = stamp_logs.iter().map(StampLog::result).collect();

@@ -22,7 +22,7 @@ pub const BLOCKS: u64 = 256;
 pub const PRIME: u64 = 10_007;
 
 /// Longer than any of these runs takes, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -83,6 +83,7 @@ pub fn spilled(
                 Event::Interval(interval) => intervals.push(*interval),
                 Event::Finished(result) => ended = Some(result),
                 Event::Failed(error) => return Err(error),
+                Event::Held(_) => run.proceed(Ok(())),
             }
         }
         steer(&run, &intervals);

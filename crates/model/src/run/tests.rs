@@ -67,7 +67,10 @@ fn plan(stages: Vec<Vec<WorkerPlan>>) -> RunPlan {
         give_up_ns: SECOND,
         stages: stages
             .into_iter()
-            .map(|workers| StagePlan { workers })
+            .map(|workers| StagePlan {
+                held: false,
+                workers,
+            })
             .collect(),
         request_log: true,
         request_log_capacity: 1,
@@ -88,6 +91,7 @@ fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> RunOutcome {
     let mut sink = |event| match event {
         Event::Interval(interval) => intervals.push(*interval),
         Event::Request(record) => log.push(record),
+        Event::Held(_) => {}
     };
     let result = run(
         plan,

@@ -49,6 +49,7 @@ from iogauge.workload.clones import Clone, clones
 from iogauge.workload.options.chapters.endings import ignored
 from iogauge.workload.options.table import REPLACED_ENGINES
 from iogauge.workload.regions import REPEATABLE_SEED, region, seed_for
+from iogauge.workload.stages import held
 
 LOG_REQUESTS = 1 << 19
 """The most requests in memory that are not spilled yet: a tenth of a second at five million a second."""
@@ -134,7 +135,10 @@ def make_plan(
         seed=seed,
         interval_ns=interval_ns,
         give_up_ns=give_up_ns,
-        stages=tuple(StagePlan(workers=tuple(workers)) for workers in stages),
+        stages=tuple(
+            StagePlan(held=waits, workers=tuple(workers))
+            for waits, workers in zip(held(job_file.jobs), stages, strict=True)
+        ),
         request_log=request_log,
         request_log_capacity=_log_capacity(max(map(len, stages), default=1)),
         log_overflow="drop" if log_drops else "wait",
@@ -142,7 +146,9 @@ def make_plan(
     )
     requests = worker_requests(job_file, handed_over(plan) if handed_over else ())
     placed = tuple(
-        StagePlan(workers=_placed(stage.workers, of_stage, assign(of_stage, cpus), spins=spins))
+        stage.model_copy(
+            update={"workers": _placed(stage.workers, of_stage, assign(of_stage, cpus), spins=spins)}
+        )
         for stage, of_stage in zip(plan.stages, requests, strict=True)
     )
     return plan.model_copy(update={"stages": placed})

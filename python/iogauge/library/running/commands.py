@@ -1,8 +1,8 @@
-"""Runs the commands of jobs, before and after a run: fio's exec_prerun and exec_postrun.
+"""Runs the commands of jobs, before and after their stage: fio's exec_prerun and exec_postrun.
 
 A command is what a user's shell makes of it, so a job file with one is a program. It is run only if ``allow_exec`` says
 so (``execution.refusals``). What it prints goes into ``JOB.prerun.txt`` or ``JOB.postrun.txt``. As in fio, each
-clone runs it once, and a command before the run that fails ends the run before it begins.
+clone runs it once, and a job whose command before it fails does not begin; here the run ends.
 
 Source: fio 3.33's backend.c (exec_string, thread_main).
 """
@@ -10,14 +10,25 @@ Source: fio 3.33's backend.c (exec_string, thread_main).
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
 from iogauge.store.outputs import Claims, Existing, Output
+from iogauge.workload.stages import stages
 
 _NAMES = ("prerun", "postrun")
+
+
+@dataclass(frozen=True)
+class _Command:
+    job: str
+    name: str
+    stage: int
+    text: str
+    output: Output
 
 
 class JobCommands:
@@ -26,41 +37,50 @@ class JobCommands:
     def __init__(self, jobs: JobFile, claims: Claims, *, say: Callable[[str], None]) -> None:
         """Claim the outputs. Raises IogaugeError if one must not be written."""
         self._say = say
-        self._commands: dict[str, list[tuple[str, str, Output]]] = {name: [] for name in _NAMES}
-        for job in jobs.jobs:
-            for name, commands in self._commands.items():
-                command = getattr(job, f"exec_{name}")
-                if command:
+        self._begun = 0
+        self._commands: list[_Command] = []
+        for job, stage in zip(jobs.jobs, stages(jobs.jobs), strict=True):
+            for name in _NAMES:
+                if command := getattr(job, f"exec_{name}"):
                     output = claims.file(Path(f"{job.name}.{name}.txt"), existing=Existing.REPLACE)
-                    commands.extend([(job.name, command, output)] * job.numjobs)
+                    self._commands.extend([_Command(job.name, name, stage, command, output)] * job.numjobs)
 
-    def before(self) -> None:
-        """Run the commands before the run. Raises IogaugeError if one fails."""
-        for job, status in self._run("prerun"):
-            if status:
+    def before(self, stage: int) -> None:
+        """Run the commands between the stage before and this one. Raises IogaugeError if one before a job fails.
+
+        A command after a job that fails is only reported, as in fio.
+        """
+        self._after(range(self._begun, stage))
+        self._begun = stage
+        for command in self._of("prerun", [stage]):
+            if status := self._status(command):
                 raise IogaugeError(
-                    f"{job}: exec_prerun ended with status {status}", hint=f"{job}.prerun.txt has its output"
+                    f"{command.job}: exec_prerun ended with status {status}",
+                    hint=f"{command.job}.prerun.txt has its output",
                 )
 
-    def after(self) -> None:
-        """Run the commands after the run. A command that fails is only reported, as in fio."""
-        for job, status in self._run("postrun"):
-            if status:
-                self._say(f"{job}: exec_postrun ended with status {status}")
+    def after(self, stage: int) -> None:
+        """Run the commands after the last stage that began, which is this one."""
+        self._after(range(self._begun, stage + 1))
 
-    def _run(self, name: str) -> list[tuple[str, int]]:
-        ended = []
-        for job, command, output in self._commands[name]:
-            self._say(f"{job}: running exec_{name}, whose output goes to {job}.{name}.txt")
-            done = subprocess.run(
-                ["/bin/sh", "-c", command],
-                check=False,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
-            output.write(done.stdout)
-            ended.append((job, done.returncode))
-            if done.returncode and name == "prerun":
-                break
-        return ended
+    def _after(self, ended: Iterable[int]) -> None:
+        for command in self._of("postrun", ended):
+            if status := self._status(command):
+                self._say(f"{command.job}: exec_postrun ended with status {status}")
+
+    def _of(self, name: str, of_stages: Iterable[int]) -> list[_Command]:
+        wanted = set(of_stages)
+        return [command for command in self._commands if command.name == name and command.stage in wanted]
+
+    def _status(self, command: _Command) -> int:
+        job, name = command.job, command.name
+        self._say(f"{job}: running exec_{name}, whose output goes to {job}.{name}.txt")
+        done = subprocess.run(
+            ["/bin/sh", "-c", command.text],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        command.output.write(done.stdout)
+        return done.returncode

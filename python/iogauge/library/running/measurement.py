@@ -189,9 +189,13 @@ def measure(
 
     def started(plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
         if logs.commands:
-            logs.commands.before()
+            logs.commands.before(0)
         logs.started()
         on_start(plan, targets)
+
+    def next_stage(stage: int) -> None:
+        if logs.commands:
+            logs.commands.before(stage)
 
     def interval_over(interval: Interval) -> None:
         on_interval(interval)
@@ -209,6 +213,7 @@ def measure(
             on_interval=interval_over,
             on_message=say,
             on_start=started,
+            on_stage=next_stage,
             ceiling=ceiling,
             readonly=request.readonly,
             allow_exec=request.allow_exec,
@@ -217,7 +222,7 @@ def measure(
             stamp_descriptors=stamp_descriptors,
         )
     if logs.commands:
-        logs.commands.after()
+        logs.commands.after(max((row.stage for row in record.result.rows), default=0))
     for line in (*verified.mismatches(record), *verified.unread(record)):
         say(line)
     block_dumps.write(record, logs.claims, say=say)

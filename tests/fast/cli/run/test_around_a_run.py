@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -100,12 +101,34 @@ def test_a_command_that_fails_ends_the_run_before_it_begins(
     assert not (folder / "after").exists()
 
 
-def test_commands_of_other_stages_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    first = [*NULL, "--name=k", "--ioengine=null", "--size=1m", "--stonewall", "--allow-exec"]
-    assert run(*first, "--exec_prerun=true") != status.OK
-    assert "only for jobs that begin with the run" in capsys.readouterr().err
-    assert run(NULL[0], "--exec_postrun=true", *first[1:]) != status.OK
-    assert "only for jobs that run until its end" in capsys.readouterr().err
+STAGES = [
+    *(f"--exec_{when}=echo {when} >> order" for when in ("prerun", "postrun")),
+    "--rw=read", "--size=64k", "--filename=data", "--allow-exec", "--no-ceiling", "--output-format=json",
+    "--name=a", "--name=b", "--stonewall", "--write_lat_log=b", "--name=c", "--stonewall",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["data", "model:ram"])
+def test_commands_run_between_the_stages_of_their_jobs(target: str, folder: Path) -> None:
+    alone = [option.replace("filename=data", f"filename={target}") for option in STAGES]
+    assert run(*alone) == status.OK
+    assert (folder / "order").read_text().split() == ["prerun", "postrun"] * 3
+    assert {path.name for path in folder.glob("*.txt")} == {
+        f"{job}.{when}.txt" for job in "abc" for when in ("prerun", "postrun")
+    }
+
+
+@pytest.mark.parametrize("target", ["data", "model:ram"])
+def test_a_command_that_fails_between_stages_keeps_what_was_measured(
+    target: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = [option.replace("filename=data", f"filename={target}") for option in STAGES]
+    assert run(*alone, "--exec_prerun=exit 4") == status.ERROR
+    out, err = capsys.readouterr()
+    assert [job["jobname"] for job in json.loads(out)["jobs"]] == ["a", "b"]
+    assert "c: exec_prerun ended with status 4" in err
+    # The job that did not begin runs no command after it.
+    assert (folder / "order").read_text().split() == ["prerun", "postrun", "prerun", "postrun"]
 
 
 def test_exit_what_all_leaves_later_stages_out(capsys: pytest.CaptureFixture[str]) -> None:

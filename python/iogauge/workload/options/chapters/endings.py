@@ -65,15 +65,14 @@ ENDINGS = (
         Category.JOB,
         TEXT,
         "none",
-        "Command that each clone runs before the run; its output goes to JOB.prerun.txt. Needs --allow-exec. "
-        "For jobs that begin with the run.",
+        "Command that each clone runs before its stage begins; its output goes to JOB.prerun.txt. Needs --allow-exec.",
     ),
     entry(
         "exec_postrun",
         Category.JOB,
         TEXT,
         "none",
-        "The same after the run; its output goes to JOB.postrun.txt. For jobs that run until the end of the run.",
+        "The same after the stage has ended; its output goes to JOB.postrun.txt.",
     ),
     entry(
         "exitall",
