@@ -196,6 +196,7 @@ DIRECTIONS: dict[str, tuple[Callable[[Job], PerDirection[int]], int]] = {
     "rate": (lambda job: job.rate_Bps, 0),
     "rate_iops": (lambda job: job.rate_iops, 0),
     "rate_min": (lambda job: job.rate_min_Bps, 0),
+    "rate_iops_min": (lambda job: job.rate_iops_min, 0),
     "percentage_random": (
         lambda job: PerDirection[int].model_validate(job.percentage_random.model_dump()),
         100,

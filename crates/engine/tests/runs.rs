@@ -200,9 +200,9 @@ fn stages_run_one_after_the_other() {
     }
 }
 
-/// What a run that is held before its second stage is told.
+/// What a run that is held before its second stage is answer.
 #[derive(Clone, Copy, Debug)]
-enum Told {
+enum Answer {
     Proceed,
     Refuse,
     Stop,
@@ -211,7 +211,7 @@ enum Told {
 #[test]
 fn a_held_stage_begins_once_the_run_is_let_go_on() {
     let scratch = file();
-    for told in [Told::Proceed, Told::Refuse, Told::Stop] {
+    for answer in [Answer::Proceed, Answer::Refuse, Answer::Stop] {
         let stage = |row, held| StagePlan {
             held,
             workers: vec![WorkerPlan {
@@ -230,10 +230,10 @@ fn a_held_stage_begins_once_the_run_is_let_go_on() {
                     Event::Interval(interval) => rows.push(interval.row),
                     Event::Held(index) => {
                         assert_eq!((index, &rows[..]), (1, &[0][..]), "the first stage is over");
-                        match told {
-                            Told::Proceed => run.proceed(Ok(())),
-                            Told::Refuse => run.proceed(Err("refused".into())),
-                            Told::Stop => run.stop(),
+                        match answer {
+                            Answer::Proceed => run.proceed(Ok(())),
+                            Answer::Refuse => run.proceed(Err("refused".into())),
+                            Answer::Stop => run.stop(),
                         }
                     }
                     Event::Finished(result) => ended = Some(result),
@@ -242,12 +242,12 @@ fn a_held_stage_begins_once_the_run_is_let_go_on() {
             }
         }
         let result = ended.expect("it ended");
-        let (expected, error, stopped): (&[u32], _, _) = match told {
-            Told::Proceed => (&[0, 1], None, None),
-            Told::Refuse => (&[0], Some("refused"), None),
-            Told::Stop => (&[0], None, Some(Stop::Interrupt)),
+        let (expected, error, stopped): (&[u32], _, _) = match answer {
+            Answer::Proceed => (&[0, 1], None, None),
+            Answer::Refuse => (&[0], Some("refused"), None),
+            Answer::Stop => (&[0], None, Some(Stop::Interrupt)),
         };
-        assert_eq!(rows, expected, "{told:?}");
+        assert_eq!(rows, expected, "{answer:?}");
         assert_eq!((result.error.as_deref(), result.stopped_by), (error, stopped));
     }
 }

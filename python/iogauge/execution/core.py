@@ -84,10 +84,13 @@ def run_plan(
     except _core.CoreError as error:
         raise _translated(error) from None
     try:
-        nothing: Callable[[object], None] = lambda _: None
-        return _follow(handle, interrupts, on_interval or nothing, on_stage or nothing, on_message or nothing)
+        return _follow(handle, interrupts, on_interval or _ignore, on_stage or _ignore, on_message or _ignore)
     finally:
         on_spilled(handle.spilled())
+
+
+def _ignore(_: object) -> None:
+    pass
 
 
 def _follow(

@@ -1,4 +1,4 @@
-"""Refuses jobs before anything is opened: those that change a target (fio's ``--readonly``), and those with commands."""
+"""Refuses jobs before anything is opened: those that change a target (fio's ``--readonly``), those with commands."""
 
 from __future__ import annotations
 

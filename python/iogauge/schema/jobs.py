@@ -343,6 +343,7 @@ class Job(Model):
     rate_Bps: PerDirection[NonNegative] = PerDirection[int].same(0)
     rate_iops: PerDirection[NonNegative] = PerDirection[int].same(0)
     rate_min_Bps: PerDirection[NonNegative] = PerDirection[int].same(0)
+    rate_iops_min: PerDirection[NonNegative] = PerDirection[int].same(0)
     rate_process: Literal["linear", "poisson"] = "linear"
     thinktime_ns: NonNegative = 0
     thinktime_spin_ns: NonNegative = 0

@@ -106,6 +106,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "rate": (NULL, "rate=1m"),
     "rate_iops": (NULL, "rate_iops=5"),
     "rate_min": (NULL, "rate_min=1m"),
+    "rate_iops_min": (NULL, "rate_iops_min=100"),
     "rate_process": (f"{NULL} rate_iops=5", "rate_process=poisson"),
     "thinktime": (NULL, "thinktime=5"),
     "flow": (NULL, "flow=3"),
@@ -223,6 +224,9 @@ NONE = {
     "log_entries": "Accepted: no request waits for memory of a log.",
     "log_compression": "Accepted: requests are logged in few bytes anyway.",
     "log_compression_cpus": "Accepted: no thread compresses logs.",
+    "clocksource": "Accepted: the fastest clock that passes its check is used.",
+    "gtod_cpu": "Accepted: each worker reads the clock itself.",
+    "significant_figures": "Accepted: a figure has as many digits as its interval supports.",
     "read_iolog_chunked": "Accepted: a trace is always read in pieces.",
     "experimental_verify": "Accepted: writes are always remembered, 8 to 12 bytes a block, so that ones that overlap "
     "are verified, too.",

@@ -190,6 +190,7 @@ def test_every_field_of_a_job_can_be_set() -> None:
         zonesize=64k
         zonerange=128k
         zoneskip=64k
+        rate_iops_min=2
         cmdprio_percentage=10
         cmdprio_class=2
         cmdprio=3

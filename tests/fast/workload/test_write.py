@@ -72,7 +72,8 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "numa_mem_policy": words("default", "local", "prefer:1", "bind:0-1", "interleave:0,2"),
     "log_hist_coarseness": st.integers(0, 6).map(str), "log_max_value": words("avg", "max", "both", "0", "1"),
     "log_offset": SWITCH, "log_prio": SWITCH, "log_entries": words("1024", "4096"), "log_compression": words("64m"),
-    "log_compression_cpus": words("0-1"),
+    "log_compression_cpus": words("0-1"), "clocksource": words("cpu", "gettimeofday", "clock_gettime"),
+    "gtod_cpu": words("0"), "significant_figures": st.integers(1, 10).map(str),
     "rw": words("read", "write", "randread:8", "randwrite:-3", "randrw:", "randrw", "rw:4k", "write:-8k",
                 "trimwrite", "randtrim"),
     "bs": directions(BLOCK),
@@ -138,6 +139,7 @@ SPECIAL = {
     "bssplit",
     "rate_iops",
     "rate_min",
+    "rate_iops_min",
     "time_based",
     "write_hist_log",
     "atomic",
@@ -152,7 +154,7 @@ LINES = st.dictionaries(st.sampled_from(sorted(VALUES)), st.none(), max_size=12)
     lambda names: st.fixed_dictionaries({name: VALUES[name] for name in names})
 )
 EXTRA = st.sampled_from([
-    [], ["rate_iops=,500"], ["rate_min=1"], ["runtime=5", "time_based"], ["bsrange=4k-64k,", "rate_iops=100,200"],
+    [], ["rate_iops=,500"], ["rate_min=1"], ["rate_iops_min=2"], ["runtime=5", "time_based"], ["bsrange=4k-64k,", "rate_iops=100,200"],
     ["bssplit=4k/10:64k/90,8k/50:16k/50,4k"], ["bssplit=,512:1k:2k,"], ["bsrange=,1k-9k", "write_bw_log"],
     ["write_hist_log", "log_hist_msec=500", "write_lat_log"], ["write_hist_log=h", "log_hist_msec=1"],
     ["direct=1", "atomic=1"], ["zonesize=64m", "zoneskip=1m"], ["zonemode=strided", "zonesize=1m", "zonerange=2m"],

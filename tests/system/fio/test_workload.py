@@ -117,6 +117,7 @@ FILES = {
         [three]
         bs=4k,,16k
         rate_iops=100,200,300
+        rate_iops_min=10,20
         ba=512,4096,4096
         norandommap
         rw=randread
@@ -313,6 +314,8 @@ FILES = {
         log_offset=1
         log_prio=1
         log_entries=2048
+        clocksource=clock_gettime
+        significant_figures=6
         log_compression=64k
         [fourth]
         wait_for=third

@@ -62,7 +62,8 @@ NULL_SIZE_BYTES = 1 << 30
 """Size of the null engine's target if the job gives none: it has no file."""
 
 
-_UNHURRIED = {name: PerDirection[int].same(0) for name in ("rate_Bps", "rate_iops", "rate_min_Bps")} | {
+_RATES = ("rate_Bps", "rate_iops", "rate_min_Bps", "rate_iops_min")
+_UNHURRIED = {name: PerDirection[int].same(0) for name in _RATES} | {
     "thinktime_ns": 0,
     "thinktime_spin_ns": 0,
     "ramp_time_ns": 0,
@@ -482,7 +483,8 @@ def _schedule(job: Job, direction: str, *, clone: int) -> SchedulePlan:
     return SchedulePlan(
         rate_iops=rate_iops,
         rate_Bps=rate_Bps,
-        rate_min_Bps=getattr(job.rate_min_Bps, direction),
+        rate_min_Bps=getattr(job.rate_min_Bps, direction)
+        or getattr(job.rate_iops_min, direction) * getattr(job.bs, direction).minimum_bytes,
         # Clones take turns: due at the same instant, they would load the drive in bursts.
         first_ns=gap_ns * clone // job.numjobs,
     )

@@ -191,6 +191,25 @@ def never(_: Job) -> None:
     """Write nothing: another option expresses the value."""
 
 
+def accepted(
+    name: str,
+    category: Category,
+    kind: Kind[Any],
+    default: str,
+    help: str,  # noqa: A002 (fio's word)
+) -> Option:
+    """Return an option whose value is checked and changes nothing."""
+    return Option(
+        name=name,
+        category=category,
+        kind=kind,
+        default=default,
+        help=help,
+        store=lambda _partial, _value: None,
+        text=never,
+    )
+
+
 def _store_rw(partial: PartialJob, value: tuple[Any, int]) -> None:
     partial.values["rw"], partial.values["rw_sequence"] = value
 

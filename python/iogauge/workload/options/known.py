@@ -60,14 +60,12 @@ HINTS: Final[Mapping[str, str]] = {
     "allow_mounted_write": "name what may be overwritten, by serial number or path, with iogauge's own option destroy",
     "bs_unaligned": "list the sizes with bssplit, in multiples of the smallest",
     "buffer_compress_chunk": "remove it: only the default size is supported",
-    "clocksource": "remove it: the fastest clock that passes its check is used",
     "fallocate": "remove it: files are laid out in full before the jobs begin, never sparse",
     "fill_device": "use size, such as size=100%",
     "flow_watermark": "remove it: it has no effect in fio, either",
     "ioscheduler": "set it in /sys/block before the run",
     "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
     "ramp_size": "use ramp_time",
-    "rate_iops_min": "use rate_min, in bytes a second",
     "softrandommap": "use norandommap=1",
     "thinkcycles": "use thinktime with thinktime_spin",
     "threads": "use thread or numjobs: this is an option of a built-in profile, which fio ignores in a job",
@@ -92,22 +90,22 @@ ENGINE_HINTS: Final[Mapping[str, str]] = {
 OPTIONS: Final = _words(
     """
     allow_file_create allow_mounted_write block_error_percentiles blocksize_unaligned bs_is_seq_rand
-    bs_unaligned buffer_compress_chunk bwavgtime cgroup cgroup_nodelete cgroup_weight clocksource comm
+    bs_unaligned buffer_compress_chunk bwavgtime cgroup cgroup_nodelete cgroup_weight comm
     create_fsync create_on_open create_serialize data_placement dataplacement dedupe_global dedupe_mode
     dedupe_working_set_percentage disk_util
     dp_scheme end_syncfs error_dump
     fallocate fdp fdp_pli fdp_pli_select file_append filetype fill_device fill_fs
     flow_watermark gid
-    gpu_dev_id gtod_cpu ignore_zone_limits
+    gpu_dev_id ignore_zone_limits
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id lockfile log_alternate_epoch
     log_alternate_epoch_clock_id
     log_issue_time log_store_compressed log_unix_epoch max_latency max_open_zones
     merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range
     offset_align opendir overwrite percentage_sequential plid_select plids
     priohint profile ramp_size random_sequence_stride rate_cycle
-    rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp
+    rate_ignore_thinktime ratecycle read_beyond_wp
     recover_zbd_write_error
-    rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op
+    rw_sequencer rwmixcycle serialize_overlap softrandommap spr_cs spr_num_regions spr_op
     sprandom stats thinkcycles uid unique_filename unit_base
     verify_header_seed
     verify_policy

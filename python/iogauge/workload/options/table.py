@@ -312,6 +312,13 @@ _RATE = (
         field="rate_min_Bps",
         aliases=("ratemin",),
     ),
+    per_direction(
+        "rate_iops_min",
+        Category.RATE,
+        count(unit="1/s"),
+        "none",
+        "The same in I/Os a second. Needs one block size, and counts its bytes.",
+    ),
     entry(
         "rate_process",
         Category.RATE,
@@ -462,7 +469,8 @@ _DURABILITY = (
         Category.DURABILITY,
         SWITCH,
         "0",
-        "Sync each file after each pass of the job over its region. That time belongs to the job, so its rate includes it.",
+        "Sync each file after each pass of the job over its region. That time belongs to the job, so its rate includes "
+        "it.",
     ),
     entry(
         "fsync_on_close",

@@ -26,6 +26,7 @@ _PER_DIRECTION = {
     "rate_Bps": PerDirection[int],
     "rate_iops": PerDirection[int],
     "rate_min_Bps": PerDirection[int],
+    "rate_iops_min": PerDirection[int],
     "ba": PerDirection[int],
     "percentage_random": PerDirection[float],
 }
@@ -169,6 +170,19 @@ class _Resolver:
         for maximum, minimum in zip(_three(rate), _three(least), strict=True):
             if maximum and minimum > maximum:
                 raise self._error("rate_min", "is above rate", "lower rate_min, or raise rate")
+        self._least_iops(iops)
+
+    def _least_iops(self, iops: PerDirection[int]) -> None:
+        least, sizes = _three(self._get("rate_iops_min")), _three(self._values["bs"])
+        for maximum, minimum, size in zip(_three(iops), least, sizes, strict=True):
+            if maximum and minimum > maximum:
+                raise self._error(
+                    "rate_iops_min", "is above rate_iops", "lower rate_iops_min, or raise rate_iops"
+                )
+            if minimum and size.minimum_bytes != size.maximum_bytes:
+                raise self._error(
+                    "rate_iops_min", "needs one block size", "use rate_min, in bytes a second, or one size"
+                )
 
     def _randomness(self) -> None:
         if self._is_set("randseed"):

@@ -5,7 +5,7 @@ Source: fio 3.33's options.c; its log files and JSON, for the effect of each opt
 
 from __future__ import annotations
 
-from iogauge.workload.options.entries import entry, never
+from iogauge.workload.options.entries import accepted, entry, never
 from iogauge.workload.options.kinds import (
     CPU_LIST,
     FLAG,
@@ -169,32 +169,39 @@ LOGS = (
         "0",
         "Log the I/O priority as a hexadecimal number, class and level, instead of 1 for the real-time class.",
     ),
-    Option(
-        name="log_entries",
-        category=Category.REPORT,
-        kind=count(1024, 512 * 1024),
-        default="1024",
-        help="Accepted: no request waits for memory of a log.",
-        store=lambda _partial, _value: None,
-        text=never,
+    accepted(
+        "log_entries",
+        Category.REPORT,
+        count(1024, 512 * 1024),
+        "1024",
+        "Accepted: no request waits for memory of a log.",
     ),
-    Option(
-        name="log_compression",
-        category=Category.REPORT,
-        kind=count(1024, 512 << 20),
-        default="none",
-        help="Accepted: requests are logged in few bytes anyway.",
-        store=lambda _partial, _value: None,
-        text=never,
+    accepted(
+        "log_compression",
+        Category.REPORT,
+        count(1024, 512 << 20),
+        "none",
+        "Accepted: requests are logged in few bytes anyway.",
     ),
-    Option(
-        name="log_compression_cpus",
-        category=Category.REPORT,
-        kind=CPU_LIST,
-        default="all",
-        help="Accepted: no thread compresses logs.",
-        store=lambda _partial, _value: None,
-        text=never,
+    accepted(
+        "log_compression_cpus", Category.REPORT, CPU_LIST, "all", "Accepted: no thread compresses logs."
+    ),
+    accepted(
+        "clocksource",
+        Category.REPORT,
+        choice({"gettimeofday": None, "clock_gettime": None, "cpu": None}),
+        "none",
+        "Accepted: the fastest clock that passes its check is used.",
+    ),
+    accepted(
+        "gtod_cpu", Category.REPORT, count(0, 4096), "none", "Accepted: each worker reads the clock itself."
+    ),
+    accepted(
+        "significant_figures",
+        Category.REPORT,
+        count(1, 10),
+        "4",
+        "Accepted: a figure has as many digits as its interval supports.",
     ),
 )
 

@@ -8,13 +8,11 @@ Source: fio 3.33's options.c for names, ranges and defaults; ``verify_write_sequ
 
 from __future__ import annotations
 
-from typing import Any
-
 from iogauge.schema import Checksum, Job
 from iogauge.workload.byte_pattern import BYTES_WITH_OFFSETS, BytesWithOffsets
 from iogauge.workload.numbers import LARGEST
-from iogauge.workload.options.entries import entry, never
-from iogauge.workload.options.kinds import CPU_LIST, FLAG, SWITCH, TEXT, Kind, choice, count
+from iogauge.workload.options.entries import accepted, entry
+from iogauge.workload.options.kinds import CPU_LIST, FLAG, SWITCH, TEXT, choice, count
 from iogauge.workload.options.option import Category, Option
 from iogauge.workload.options.partial_job import PartialJob
 from iogauge.workload.verification import HEADER_BYTES
@@ -29,17 +27,6 @@ def _pattern_text(job: Job) -> str | None:
         return None
     pattern = BytesWithOffsets(bytes.fromhex(job.verify_pattern), job.verify_pattern_offsets)
     return BYTES_WITH_OFFSETS.write(pattern)
-
-
-def _ignored(name: str, help: str, kind: Kind[Any] = TEXT) -> Option:  # noqa: A002
-    """Return an option that is accepted and changes nothing."""
-
-    def store(_partial: PartialJob, _value: Any) -> None:
-        pass
-
-    return Option(
-        name=name, category=Category.VERIFY, kind=kind, default="none", help=help, store=store, text=never
-    )
 
 
 VERIFY: tuple[Option, ...] = (
@@ -205,12 +192,20 @@ VERIFY: tuple[Option, ...] = (
         "CPUs that these threads may run on. By default they avoid those to which a clone is pinned, if enough others "
         "are there.",
     ),
-    _ignored(
+    accepted(
         "experimental_verify",
-        "Accepted: writes are always remembered, 8 to 12 bytes a block, so that ones that overlap are verified, too.",
+        Category.VERIFY,
         FLAG,
+        "none",
+        "Accepted: writes are always remembered, 8 to 12 bytes a block, so that ones that overlap are verified, too.",
     ),
-    _ignored("verifysort", "Accepted: what was written is always read back as fio orders it."),
-    _ignored("verifysort_nr", "Accepted, as verifysort."),
+    accepted(
+        "verifysort",
+        Category.VERIFY,
+        TEXT,
+        "none",
+        "Accepted: what was written is always read back as fio orders it.",
+    ),
+    accepted("verifysort_nr", Category.VERIFY, TEXT, "none", "Accepted, as verifysort."),
 )
 """All of them."""
