@@ -8,7 +8,9 @@ use iogauge_core::plan::{EngineKind, RunPlan, StagePlan, WorkerPlan};
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::run::{Event, Run};
-use outcome::{PATIENCE, PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
+use outcome::{
+    PATIENCE, PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker,
+};
 
 #[test]
 fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
@@ -248,7 +250,10 @@ fn a_held_stage_begins_once_the_run_is_let_go_on() {
             Answer::Stop => (&[0], None, Some(Stop::Interrupt)),
         };
         assert_eq!(rows, expected, "{answer:?}");
-        assert_eq!((result.error.as_deref(), result.stopped_by), (error, stopped));
+        assert_eq!(
+            (result.error.as_deref(), result.stopped_by),
+            (error, stopped)
+        );
     }
 }
 

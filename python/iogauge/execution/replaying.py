@@ -112,7 +112,7 @@ def _resolved(job: Job, unknown_depth: int | None, *, say: Say) -> Job:
             )
         updates = {
             "filenames": tuple(dict.fromkeys(_names(job, compiled))),
-            "directory": "",
+            "directory": (),
             "rw": _rw(compiled),
             "bs": _sizes(compiled),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from iogauge.schema.base import (
     Direction,
@@ -193,8 +193,8 @@ class Job(Model):
     description: str = ""
     filenames: tuple[str, ...] = ()
     """Complete paths, ``directory`` included. Empty: see ``workload.paths``."""
-    directory: str = ""
-    """Directory of the job's files; empty if ``filenames`` names them."""
+    directory: tuple[str, ...] = ()
+    """Directories of the files, one for each clone in turn; empty if ``filenames`` names them."""
     nrfiles: Positive = 1
     """Number of files, if ``filenames`` does not name them."""
     filename_format: str = ""
@@ -420,6 +420,12 @@ class Job(Model):
     replay_skip: tuple[Direction, ...] = ()
     replay_pacing: Pacing = Pacing.TIMED
     replay_addresses: Addresses = Addresses.KEEP
+
+    @field_validator("directory", mode="before")
+    @classmethod
+    def _directories(cls, value: object) -> object:
+        """Accept the one directory of older results."""
+        return ((value,) if value else ()) if isinstance(value, str) else value
 
     @property
     def reads_back(self) -> bool:

@@ -18,14 +18,14 @@ from iogauge.workload.options.kinds import FILE_KEYWORDS
 def paths(job: Job, clone: int) -> tuple[str, ...]:
     """Return the paths that clone number ``clone`` of a job uses, in order.
 
-    >>> paths(Job(name="reader", directory="/mnt"), 2)
-    ('/mnt/reader.2.0',)
+    >>> paths(Job(name="reader", directory=("/a", "/b")), 3)
+    ('/b/reader.3.0',)
     >>> paths(Job(name="reader", nrfiles=2, filename_format="data.$filenum"), 2)
     ('data.0', 'data.1')
     """
     if job.filenames:
         return job.filenames
-    prefix = f"{job.directory}/" if job.directory else ""
+    prefix = f"{job.directory[clone % len(job.directory)]}/" if job.directory else ""
     if job.nrfiles == 1 and _is_device(job.name):
         return (prefix + job.name,)
     return tuple(prefix + _file_name(job, clone, number) for number in range(job.nrfiles))

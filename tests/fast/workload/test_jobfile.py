@@ -49,7 +49,7 @@ def test_file_names_accumulate_each_in_its_directory() -> None:
     one, two, three = jobs(text)
     assert one.filenames == ("/a/x", "/b/y", "/b/z")
     assert two.filenames == three.filenames == ("/a/x",)
-    assert one.directory == three.directory == ""
+    assert one.directory == three.directory == ()
 
 
 def test_a_model_has_no_directory() -> None:
@@ -60,6 +60,10 @@ def test_a_model_has_no_directory() -> None:
 def test_jobs_without_filename_have_default_files() -> None:
     named = job("directory=/mnt")
     assert paths(named, 0) == ("/mnt/j.0.0",)
+    several = job("nrfiles=2\ndirectory=/a:/b\\:c")
+    assert paths(several, 3) == ("/b:c/j.3.0", "/b:c/j.3.1")
+    assert paths(several, 2)[0] == "/a/j.2.0"
+    assert paths(job("directory=/a:/b\nfilename=x:y"), 1) == ("/a/x", "/a/y")
     assert paths(job(""), 3) == ("j.3.0",)
     assert paths(job("filename=/a:/b"), 1) == ("/a", "/b")
 
@@ -323,7 +327,7 @@ REFUSED = (
     "write_hist_log", "log_hist_msec=0\nwrite_hist_log",
     "ioengine=libaio\nhipri", "ioengine=io_uring\nsqthread_poll_cpu=1", "write_bw_log=", "description=", "runtime=-5",
     "thinktime_blocks=0", "randseed=-1", "randseed=0x8000000000000000", "cpus_allowed", "percentile_list", "name=other",
-    "directory=/a:/b", "${NOT_SET}=1", "rw=${NOT_SET}", "runtime=300000000000d", "ba=0", "kb_base=512", "fsync=4g",
+    "directory=", "${NOT_SET}=1", "rw=${NOT_SET}", "runtime=300000000000d", "ba=0", "kb_base=512", "fsync=4g",
 )  # fmt: skip
 
 

@@ -260,7 +260,7 @@ def test_delays_survive_writing(low: int, more: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [
-    patterns.RW, patterns.RANGES, patterns.SPLITS, patterns.DISTRIBUTION, patterns.FILES, patterns.DIRECTORY, NUMBERS,
+    patterns.RW, patterns.RANGES, patterns.SPLITS, patterns.DISTRIBUTION, patterns.FILES, patterns.DIRECTORIES, NUMBERS,
     kinds.CPU_LIST, kinds.CPU_MASK, kinds.PERCENTILE_LIST, kinds.AMOUNT, kinds.DELAY, kinds.SWITCH, kinds.ONE_WAY_FLAG,
     kinds.PERCENT, kinds.milliseconds(), kinds.duration(10**9), kinds.choice({"a": 1}), kinds.TEXT,
 ])  # fmt: skip

@@ -50,7 +50,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "numjobs": st.integers(1, 64).map(str),
     "thread": SWITCH, "stonewall": SWITCH, "new_group": SWITCH, "exitall": words("1"), "group_reporting": SWITCH,
     "continue_on_error": words("none", "read", "write", "io", "verify", "all"),
-    "filename": words("/dev/x", "a:b", r"a\:b:c"), "directory": words("/mnt", "sub/dir"),
+    "filename": words("/dev/x", "a:b", r"a\:b:c"), "directory": words("/mnt", "sub/dir", r"/a:/b\:c"),
     "nrfiles": st.integers(1, 9).map(str), "filename_format": words("x.$filenum", "$jobname/$jobnum"),
     "filesize": words("1m", "3g", "1m-8m"),
     "file_service_type": words("roundrobin:4", "random", "random:3", "sequential"),
@@ -154,7 +154,8 @@ LINES = st.dictionaries(st.sampled_from(sorted(VALUES)), st.none(), max_size=12)
     lambda names: st.fixed_dictionaries({name: VALUES[name] for name in names})
 )
 EXTRA = st.sampled_from([
-    [], ["rate_iops=,500"], ["rate_min=1"], ["rate_iops_min=2"], ["runtime=5", "time_based"], ["bsrange=4k-64k,", "rate_iops=100,200"],
+    [], ["rate_iops=,500"], ["rate_min=1"], ["rate_iops_min=2"], ["runtime=5", "time_based"],
+    ["bsrange=4k-64k,", "rate_iops=100,200"],
     ["bssplit=4k/10:64k/90,8k/50:16k/50,4k"], ["bssplit=,512:1k:2k,"], ["bsrange=,1k-9k", "write_bw_log"],
     ["write_hist_log", "log_hist_msec=500", "write_lat_log"], ["write_hist_log=h", "log_hist_msec=1"],
     ["direct=1", "atomic=1"], ["zonesize=64m", "zoneskip=1m"], ["zonemode=strided", "zonesize=1m", "zonerange=2m"],

@@ -151,7 +151,7 @@ def _on(target: StrPath | None, jobs: JobFile) -> JobFile:
         job.model_copy(
             update={
                 "filenames": (name,),
-                "directory": "",
+                "directory": (),
                 "replay_redirect": (name,) if job.read_iolog else (),
             }
         )

@@ -100,7 +100,7 @@ def stages(job_file: JobFile, *, apart: bool = True) -> Stages:
 def _load(job: Job) -> str:
     """Return the options of a job as JSON, without its name, targets and stage."""
     return job.model_copy(
-        update={"name": "", "filenames": (), "directory": "", "stonewall": False, "new_group": False}
+        update={"name": "", "filenames": (), "directory": (), "stonewall": False, "new_group": False}
     ).model_dump_json()
 
 

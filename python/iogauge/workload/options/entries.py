@@ -341,11 +341,14 @@ FILENAME = Option(
 DIRECTORY = Option(
     name="directory",
     category=Category.TARGET,
-    kind=patterns.DIRECTORY,
+    kind=patterns.DIRECTORIES,
     default="the working directory",
-    help="Directory of the files; put before every file name after this option.",
+    help="Directory of the files; put before every file name after this option. Of several, separated by ':', each "
+    "clone in turn has its files in the next one; files that filename names lie in the first.",
     store=lambda partial, value: partial.values.update(directory=value),
-    text=lambda job: patterns.DIRECTORY.write(job.directory) if job.directory and not job.filenames else None,
+    text=lambda job: (
+        patterns.DIRECTORIES.write(job.directory) if job.directory and not job.filenames else None
+    ),
 )
 
 NAME = Option(

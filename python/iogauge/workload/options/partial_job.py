@@ -96,9 +96,9 @@ class PartialJob:
             self.shaped[index] = value
 
     def add_files(self, names: tuple[str, ...]) -> None:
-        """Add file names, each in the directory in effect. A model has no directory."""
-        directory = self.values.get("directory", "")
-        prefix = f"{directory}/" if directory else ""
+        """Add file names, each in the directory in effect, as in fio the first of several. A model has no directory."""
+        directories = self.values.get("directory", ())
+        prefix = f"{directories[0]}/" if directories else ""
         files = (
             *self.values.get("filenames", ()),
             *(name if name.startswith(MODEL) else prefix + name for name in names),

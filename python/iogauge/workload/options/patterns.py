@@ -355,14 +355,11 @@ FILES = Kind(syntax="path[:path…]", read=_read_files, write=_write_files)
 """Paths and models. A colon in a path is written ``\\:``; the colon of ``model:NAME`` is not escaped."""
 
 
-def _read_directory(text: str, _: int) -> str:
+def _read_directories(text: str, _: int) -> Files:
     if not text:
         raise BadValue("needs a value", hint="write a directory after '='")
-    names = _read_files(text, 0)
-    if len(names) > 1:
-        raise BadValue("names several directories", hint="use one directory per job, or name the files")
-    return names[0]
+    return _read_files(text, 0)
 
 
-DIRECTORY = Kind(syntax="path", read=_read_directory, write=lambda name: _write_files((name,)))
-"""One directory; fio's list of directories is not supported."""
+DIRECTORIES = Kind(syntax="path[:path…]", read=_read_directories, write=_write_files)
+"""Directories, written as paths are."""
