@@ -306,6 +306,8 @@ pub struct WorkerPlan {
     pub thinktime_at_issue: bool,
     /// Time from the end of a pause to the next; 0: any time.
     pub thinktime_iotime_ns: Nanos,
+    /// The workers of its stage, by index, that end before it begins. All of them come before it.
+    pub waits_for: Vec<u32>,
     /// Its part of a flow of workers; absent: none.
     pub flow: Option<FlowPlan>,
     /// io-wq threads execute some of its requests, so it is not pinned: see the engine's `probe::handed_over`.
@@ -476,24 +478,4 @@ pub struct RunPlan {
     pub log_overflow: LogOverflow,
     /// The stamp logs, one for each target that has any.
     pub stamp_logs: Vec<StampLogPlan>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_submission_of_nothing_is_no_plan() {
-        let engine = |submit_batch: u32| {
-            let text = format!(
-                r#"{{"kind": "null", "direct": false, "sync": "none", "hipri": false, "fixedbufs": false,
-                "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null,
-                "uncached": false, "nowait": false, "atomic": false,
-                "submit_batch": {submit_batch}, "reap_batch": 1}}"#
-            );
-            serde_json::from_str::<EnginePlan>(&text)
-        };
-        assert!(engine(1).is_ok());
-        assert!(engine(0).is_err());
-    }
 }

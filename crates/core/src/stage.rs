@@ -2,7 +2,7 @@
 //!
 //! A stage knows which workers are ready, running and finished, and how many bytes each has moved. It does no I/O and
 //! reads no clock; its driver reports to it and stops the workers that it names. Stonewalls are the boundaries between
-//! stages. Ramps and delays count from the stage's start.
+//! stages. Ramps and delays count from the stage's start, and those of a worker that waits for others from their end.
 
 use crate::plan::{ExitWhat, StagePlan};
 use crate::time::{Nanos, SECOND};
@@ -42,8 +42,14 @@ struct StageWorker {
     ending: bool,
     /// Bytes a second at least, by direction; 0: no limit.
     rate_min: [u64; 3],
-    /// The time in which the minimum is checked: from, to, since the stage's start.
+    /// The workers that it waits for.
+    waits_for: Vec<u32>,
+    /// When it begins at the earliest, since the stage's start.
+    start_delay: Nanos,
+    /// The time in which the minimum is checked: from, to, since it began.
     checked: (Nanos, Nanos),
+    /// When it began, since the stage's start.
+    begun: Nanos,
     /// The current window: its start, and the bytes completed by then.
     window: Option<(Nanos, [u64; 3])>,
     /// How long the worker had done nothing but read back by then.
@@ -68,7 +74,6 @@ impl Stage {
             .workers
             .iter()
             .map(|worker| {
-                let measured_from = worker.start_delay_ns.saturating_add(worker.ramp_ns);
                 let end = if worker.runtime_ns == 0 {
                     Nanos::MAX
                 } else {
@@ -82,10 +87,13 @@ impl Stage {
                     group: worker.group,
                     ending: false,
                     rate_min: worker.rate_min_bytes(),
+                    waits_for: worker.waits_for.clone(),
+                    start_delay: worker.start_delay_ns,
                     checked: (
-                        measured_from.saturating_add(SETTLE),
-                        measured_from.saturating_add(end),
+                        worker.ramp_ns.saturating_add(SETTLE),
+                        worker.ramp_ns.saturating_add(end),
                     ),
+                    begun: worker.start_delay_ns,
                     window: None,
                     reading: 0,
                 }
@@ -109,7 +117,7 @@ impl Stage {
         self.preparing == 0
     }
 
-    /// Starts all workers at `now`, or `start_delay` after it.
+    /// Starts all workers that wait for no other at `now`, or `start_delay` after it.
     ///
     /// # Panics
     /// If a worker is not ready: the caller keeps the barrier.
@@ -122,8 +130,31 @@ impl Stage {
         );
         self.workers
             .iter_mut()
+            .filter(|worker| worker.waits_for.is_empty())
             .for_each(|worker| worker.phase = Phase::Running);
         self.start = Some(now);
+    }
+
+    /// Starts the workers whose wait is over, `since_start` after the stage. Returns each with the time after the
+    /// stage's start at which it begins. One that is ending starts as well, so that it can end.
+    pub fn release(&mut self, since_start: Nanos) -> Vec<(usize, Nanos)> {
+        let over = |worker: &StageWorker| {
+            let finished = |&other: &u32| self.workers[other as usize].phase == Phase::Finished;
+            worker.phase == Phase::Ready && (worker.ending || worker.waits_for.iter().all(finished))
+        };
+        let released: Vec<usize> = (0..self.workers.len())
+            .filter(|&worker| over(&self.workers[worker]))
+            .collect();
+        let begin = |worker: usize| {
+            let released = &mut self.workers[worker];
+            released.phase = Phase::Running;
+            released.begun = since_start.max(released.start_delay);
+            if released.ending {
+                released.begun = since_start;
+            }
+            (worker, released.begun)
+        };
+        released.into_iter().map(begin).collect()
     }
 
     /// Notes that a worker has finished. If it has `exitall`, whether it failed or not, or `exitall_on_error` and
@@ -172,8 +203,8 @@ impl Stage {
         let Some(reading) = reading else {
             return false;
         };
-        let at = now.saturating_sub(start);
         let worker = &mut self.workers[worker];
+        let at = now.saturating_sub(start.saturating_add(worker.begun));
         let (from, to) = worker.checked;
         let ending = worker.ending || at >= to;
         if worker.phase != Phase::Running || worker.rate_min == [0; 3] || ending || at < from {

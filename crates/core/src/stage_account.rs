@@ -57,7 +57,7 @@ pub struct WorkerEnd<'a, Q: Handover> {
 /// The account of one stage.
 ///
 /// Order of calls: [`ready`](Self::ready) for every worker, then [`begin`](Self::begin). While the stage runs:
-/// [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
+/// [`release`](Self::release), [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
 /// [`interrupt`](Self::interrupt) and [`fail`](Self::fail). At last: [`end`](Self::end) once for every worker, the last
 /// [`intervals`](Self::intervals), and [`into_result`](Self::into_result).
 #[derive(Debug)]
@@ -68,6 +68,7 @@ pub struct StageAccount<'a> {
     first_worker: usize,
     stage: Stage,
     start: Nanos,
+    interval: Nanos,
     rows: Vec<Row>,
     /// By worker.
     accounts: Vec<Account>,
@@ -94,8 +95,11 @@ impl<'a> StageAccount<'a> {
                 ));
                 rows.len() - 1
             });
-            let cutter = Cutter::of(worker_plan, run.interval_ns);
-            rows[row].join(worker, cutter, worker_plan.start_delay_ns);
+            if worker_plan.waits_for.is_empty() {
+                let begins = worker_plan.start_delay_ns;
+                let cutter = Cutter::of(worker_plan, begins, run.interval_ns);
+                rows[row].join(worker, cutter, begins);
+            }
             if let Some(steady) = worker_plan.steady {
                 rows[row].watch(steady);
             }
@@ -116,6 +120,7 @@ impl<'a> StageAccount<'a> {
             start: 0,
             rows,
             accounts,
+            interval: run.interval_ns,
             in_flight: Vec::new(),
             shares: shares(plan),
         }
@@ -146,13 +151,24 @@ impl<'a> StageAccount<'a> {
         self.stage.ready(worker)
     }
 
-    /// Starts all workers at `start`, or their `start_delay` after it.
+    /// Starts all workers that wait for no other at `start`, or their `start_delay` after it.
     ///
     /// # Panics
     /// If a worker is not ready: the driver keeps the barrier.
     pub fn begin(&mut self, start: Nanos) {
         self.start = start;
         self.stage.begin(start);
+    }
+
+    /// Starts the workers that have waited for others and wait no longer. Returns when the driver must begin each.
+    pub fn release(&mut self, now: Nanos) -> Vec<(usize, Nanos)> {
+        let mut released = self.stage.release(now.saturating_sub(self.start));
+        for (worker, begins) in &mut released {
+            let cutter = Cutter::of(&self.plan.workers[*worker], *begins, self.interval);
+            self.rows[self.accounts[*worker].row].join(*worker, cutter, *begins);
+            *begins += self.start;
+        }
+        released
     }
 
     /// Merges the slices that a worker handed over, and returns them to it empty.

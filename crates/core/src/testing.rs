@@ -111,6 +111,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         time_based: false,
         ramp_ns: 0,
         start_delay_ns: 0,
+        waits_for: Vec::new(),
         io_bytes: 0,
         number_ios: 0,
         loops: 1,

@@ -87,7 +87,7 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0,
             "pattern": []}},
         "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
-        "start_delay_ns": 0, "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
+        "start_delay_ns": 0, "waits_for": [], "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
         "schedule": {}, "poisson": true, {think}, "flow": null, "handed_over": false, "cpus": [], "spin": false,
         "exitall": false, "exitall_on_error": false, "exit_what": "group", "group": 0, "create_only": false,
         "memory": {{"huge_page_bytes": 0, "locked_bytes": 0}}, "invalidate": false, "advice": "none", "pre_read": false, "nice": 0, "io_priority": null, "priorities": [],

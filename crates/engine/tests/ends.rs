@@ -314,3 +314,36 @@ fn a_run_that_cannot_begin_is_an_error() {
     );
     assert_eq!(ios(&outcome.result.rows[0]), PRIME);
 }
+
+#[test]
+fn a_worker_that_waits_for_another_ends_with_the_run() {
+    let scratch = file();
+    for exitall in [false, true] {
+        let running = endless(EngineKind::Psync, &scratch);
+        let ending = WorkerPlan {
+            row: 1,
+            exitall,
+            number_ios: 1_000,
+            ..running.clone()
+        };
+        let waiting = WorkerPlan {
+            waits_for: vec![0],
+            row: 2,
+            ..running.clone()
+        };
+        let plan = run_plan(vec![running, ending, waiting]);
+        let outcome = steered(plan, |run, intervals| {
+            if !exitall && intervals.len() >= 2 {
+                run.stop();
+            }
+        })
+        .unwrap();
+        let expected = if exitall {
+            Stop::Exitall
+        } else {
+            Stop::Interrupt
+        };
+        assert_eq!(outcome.result.stopped_by, Some(expected));
+        assert_eq!((ios(outcome.row(2)), outcome.result.workers.len()), (0, 3));
+    }
+}

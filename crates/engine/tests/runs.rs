@@ -163,6 +163,45 @@ fn a_worker_may_begin_later() {
 }
 
 #[test]
+fn a_worker_begins_once_another_has_ended_while_others_run() {
+    let scratch = file();
+    let first = WorkerPlan {
+        number_ios: 500,
+        schedule: same(iops(5_000)),
+        ..worker(EngineKind::Psync, &scratch)
+    };
+    let beside = WorkerPlan {
+        number_ios: 2_000,
+        row: 1,
+        ..first.clone()
+    };
+    let waiting = WorkerPlan {
+        waits_for: vec![0],
+        ramp_ns: 20 * MILLISECOND,
+        invalidate: true,
+        row: 2,
+        ..first.clone()
+    };
+    let outcome = execute(run_plan(vec![first, beside, waiting]));
+    assert_eq!(
+        (outcome.result.error.as_ref(), outcome.result.stopped_by),
+        (None, None)
+    );
+    let ended = outcome.row(0).end_ns;
+    let begun = outcome.row(2).start_ns;
+    assert!(
+        begun >= ended + 20 * MILLISECOND && begun < outcome.row(1).end_ns,
+        "{begun} {ended}"
+    );
+    // A request of the ramp may return after it.
+    assert!((500..=501).contains(&ios(outcome.row(2))));
+    let mut of_waiting = outcome.log.iter().filter(|record| record.worker == 2);
+    assert!(of_waiting.all(|record| record.start_ns >= ended));
+    let mut parts = outcome.intervals_of(2);
+    assert!(parts.all(|part| part.start_ns >= ended));
+}
+
+#[test]
 fn stages_run_one_after_the_other() {
     let scratch = file();
     let stage = |row| StagePlan {

@@ -136,6 +136,11 @@ impl<'a> StageRunner<'a> {
             account.ready(worker);
         }
         account.begin(start);
+        for thread in &mut threads {
+            if thread.plan.waits_for.is_empty() {
+                thread.begin(start + thread.plan.start_delay_ns);
+            }
+        }
         Ok(Self {
             account,
             due: threads.iter().map(Thread::due).collect(),
@@ -220,6 +225,7 @@ impl<'a> StageRunner<'a> {
         }
         if !should_continue() && self.account.interrupt() {
             (0..self.threads.len()).for_each(|index| self.stop(index));
+            self.release();
         }
     }
 
@@ -259,6 +265,15 @@ impl<'a> StageRunner<'a> {
             },
         );
         others.into_iter().for_each(|other| self.stop(other));
+        self.release();
+    }
+
+    /// Begins the threads that wait no longer for others.
+    fn release(&mut self) {
+        for (index, at) in self.account.release(self.now) {
+            self.threads[index].begin(at);
+            self.due[index] = self.threads[index].due();
+        }
     }
 }
 

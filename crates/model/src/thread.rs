@@ -142,6 +142,8 @@ pub(crate) struct Thread<'a> {
     stamps: Box<[(Nanos, Nanos)]>,
     /// Slots with known completions, and the instants of these, the earliest first.
     completions: VecDeque<(u32, Nanos)>,
+    stage_start: Nanos,
+    interval: Nanos,
     log_origin: Option<LogOrigin>,
 }
 
@@ -163,7 +165,7 @@ pub(crate) struct Position {
 }
 
 impl<'a> Thread<'a> {
-    /// Creates the thread of the stage's worker at `position`, about to begin; `feed` has the rows that it replays.
+    /// Creates the thread of the stage's worker at `position`, which has not begun; `feed` has the rows that it replays.
     ///
     /// # Errors
     /// If no request can be drawn.
@@ -177,13 +179,9 @@ impl<'a> Thread<'a> {
         let mut worker =
             Worker::with_feed(plan, feed).map_err(|cause| format!("{}: {cause}", plan.name))?;
         worker.join(plan, position.share);
-        let start = position.stage_start + plan.start_delay_ns;
-        worker.begin(start, plan.ramp_ns, plan.runtime_ns);
         let stamps_issue = plan.stamps_issue();
         let slice = Slice::new(recorder::kept_latencies(plan, stamps_issue));
-        let mut recorder = Recorder::new(Box::new(slice), Slices::default());
-        let cutter = Cutter::of(plan, position.interval);
-        recorder.begin(cutter, position.stage_start, start);
+        let recorder = Recorder::new(Box::new(slice), Slices::default());
         let depth = plan.iodepth;
         let mut thread = Self {
             plan,
@@ -196,27 +194,38 @@ impl<'a> Thread<'a> {
             verifies: plan.verify.is_some(),
             durable: plan.engine.sync != SyncMode::None,
             costs: Costs::new(machine, plan),
-            noise: Noise::new(&machine.noise, position.noise_seed, start),
+            noise: Noise::new(&machine.noise, position.noise_seed, position.stage_start),
             timer: Exponential::new(Rng::new(position.noise_seed, Stream::Mix)),
             late: 0,
             in_ramp: true,
             index: position.index as u64,
             submit_limit: plan.engine.submit_batch.get().min(depth) as usize,
             reap_limit: plan.engine.reap_batch as usize,
-            at: start,
+            at: Nanos::MAX,
             activity: Activity::Deciding,
             want_after_batch: None,
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
             completions: VecDeque::with_capacity(depth as usize),
-            log_origin: position.log_origin.map(|log_origin| LogOrigin {
-                stage_start: position.stage_start,
-                ramp_end: position.stage_start.saturating_add(cutter.ramp_end),
-                ..log_origin
-            }),
+            stage_start: position.stage_start,
+            interval: position.interval,
+            log_origin: position.log_origin,
         };
         thread.set_timer();
         Ok(thread)
+    }
+
+    /// Begins at `start`.
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        let (plan, stage_start) = (self.plan, self.stage_start);
+        let cutter = Cutter::of(plan, start - stage_start, self.interval);
+        self.worker.begin(start, plan.ramp_ns, plan.runtime_ns);
+        self.recorder.begin(cutter, stage_start, start);
+        if let Some(log_origin) = &mut self.log_origin {
+            log_origin.stage_start = stage_start;
+            log_origin.ramp_end = stage_start.saturating_add(cutter.ramp_end);
+        }
+        self.at = start;
     }
 
     /// Draws the lateness of the next sleep until an instant. A polling thread does not sleep.

@@ -193,7 +193,9 @@ def expected_s(plan: RunPlan) -> float | None:
     for stage in plan.stages:
         if not all(worker.runtime_ns for worker in stage.workers):
             return None
-        total_ns += max(
-            worker.start_delay_ns + worker.ramp_ns + worker.runtime_ns for worker in stage.workers
-        )
+        ends_ns: list[int] = []
+        for worker in stage.workers:
+            begins_ns = max([worker.start_delay_ns, *(ends_ns[other] for other in worker.waits_for)])
+            ends_ns.append(begins_ns + worker.ramp_ns + worker.runtime_ns)
+        total_ns += max(ends_ns)
     return total_ns / 1e9

@@ -358,6 +358,8 @@ class WorkerPlan(Model):
     """Whether these are counted when they are issued, and not when they have returned."""
     thinktime_iotime_ns: NonNegative = 0
     """Time from the end of a pause to the next; 0: any time."""
+    waits_for: tuple[NonNegative, ...] = ()
+    """The workers of its stage, by index, that end before it begins. All of them come before it."""
     flow: FlowPlan | None = None
     """Its part of a flow of workers; None: none."""
     handed_over: bool = False

@@ -1,42 +1,52 @@
 """Divides the jobs of a file into stages: jobs that start together, after all earlier ones have ended.
 
 stonewall begins a stage. So does wait_for, where that means the same as in fio: the job waits for all jobs of the stage
-before it, and every job after it waits, too. Where other jobs would run meanwhile, wait_for is refused.
+before it, and every job after it waits, too. Elsewhere a job that waits is in the stage of the job that it waits for,
+and begins in the middle of it (``waits``).
 
 Source: fio 3.33's backend.c (run_threads, waitee_running), init.c (wait_for_ok).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job
 
 
 def stages(jobs: Sequence[Job], *, source: str = "job file") -> list[int]:
-    """Return the stage of each job, from 0. Raises IogaugeError for a wait_for that stages cannot express.
+    """Return the stage of each job, from 0. Raises IogaugeError if a job waits for one that is not before it.
 
     >>> stages([Job(name="a"), Job(name="b", wait_for="a"), Job(name="c", stonewall=True)])
     [0, 1, 2]
+    >>> stages([Job(name="a"), Job(name="b"), Job(name="c", wait_for="a")])
+    [0, 0, 0]
     """
     numbers: list[int] = []
-    stage, first = 0, 0
-    waits = False
-    for index, job in enumerate(jobs):
-        if index and job.stonewall:
-            stage, first, waits = stage + 1, index, False
-        if job.wait_for:
-            awaited = _awaited(jobs, index, source)
-            if awaited >= first:
-                others = [other.name for other in jobs[first:index] if other.name != job.wait_for]
-                if others:
-                    raise _refused(job, f"'{others[0]}' may still run then", source)
-                stage, first, waits = stage + 1, index, True
-        elif waits:
-            raise _refused(job, f"it would start before '{jobs[first].name}', which waits", source)
-        numbers.append(stage)
+    for wall in _walls(jobs):
+        parts = _parts(jobs, wall, source)
+        if parts is None:
+            _refuse_flows(jobs[wall.start : wall.stop], source)
+        first = numbers[-1] + 1 if numbers else 0
+        numbers += [first + part for part in parts or [0] * len(wall)]
     return numbers
+
+
+def waits(jobs: Sequence[Job]) -> list[int | None]:
+    """Return for each job the job of the same stage whose end it waits for, by its index.
+
+    >>> waits([Job(name="a"), Job(name="b"), Job(name="c", wait_for="a")])
+    [None, None, 0]
+    >>> waits([Job(name="a"), Job(name="b", wait_for="a")])
+    [None, None]
+    """
+    of_jobs = stages(jobs)
+    awaited = [_awaited(jobs, index, "job file") if job.wait_for else None for index, job in enumerate(jobs)]
+    return [
+        None if other is None or of_jobs[other] < stage else other
+        for other, stage in zip(awaited, of_jobs, strict=True)
+    ]
 
 
 def held(jobs: Sequence[Job]) -> list[bool]:
@@ -51,6 +61,40 @@ def held(jobs: Sequence[Job]) -> list[bool]:
     return [stage in (before | after) - {0} for stage in dict.fromkeys(stage for _, stage in of_jobs)]
 
 
+def _walls(jobs: Sequence[Job]) -> Iterator[range]:
+    """Yield the indices of the jobs from one stonewall to the next."""
+    starts = [index for index, job in enumerate(jobs) if job.stonewall or not index]
+    for start, end in zip(starts, [*starts[1:], len(jobs)], strict=True):
+        yield range(start, end)
+
+
+def _parts(jobs: Sequence[Job], wall: range, source: str) -> list[int] | None:
+    """Return the stages of jobs without a stonewall between them, from 0; None: some begin in the middle of one."""
+    numbers: list[int] = []
+    first, stands_apart = wall.start, True
+    for index in wall:
+        job = jobs[index]
+        awaited = _awaited(jobs, index, source) if job.wait_for else None
+        if awaited is not None and awaited >= first:
+            stands_apart &= all(other.name == job.wait_for for other in jobs[first:index])
+            first = index
+            numbers.append(numbers[-1] + 1)
+        else:
+            stands_apart &= awaited is not None or first == wall.start
+            numbers.append(numbers[-1] if numbers else 0)
+    return numbers if stands_apart else None
+
+
+def _refuse_flows(jobs: Sequence[Job], source: str) -> None:
+    """Raise IogaugeError for a job of a flow that begins after others of its stage: they would wait for it."""
+    for job in jobs:
+        if job.wait_for and job.flow:
+            raise IogaugeError(
+                f"{source}: [{job.name}] flow is not supported for a job that begins in the middle of others",
+                hint="use stonewall, so that all jobs of the flow begin together",
+            )
+
+
 def _awaited(jobs: Sequence[Job], index: int, source: str) -> int:
     """Return the index of the job that job number ``index`` waits for."""
     job = jobs[index]
@@ -60,11 +104,4 @@ def _awaited(jobs: Sequence[Job], index: int, source: str) -> int:
     reason = "names several jobs" if named else "names no earlier job"
     raise IogaugeError(
         f"{source}: [{job.name}] wait_for={job.wait_for}: {reason}", hint="name one job that comes before"
-    )
-
-
-def _refused(job: Job, reason: str, source: str) -> IogaugeError:
-    return IogaugeError(
-        f"{source}: [{job.name}] wait_for is supported only between jobs that run one after the other: {reason}",
-        hint="use stonewall, or order the jobs so that each waits for the ones before it",
     )

@@ -45,6 +45,21 @@ def test_a_job_that_cannot_be_planned_is_refused_before_its_file_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_job_verifies_what_one_wrote_that_it_waits_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    beside = ("--name=beside", "--rw=write", "--filename=other", "--size=64k")
+    reader = ("--name=r", "--rw=read", "--filename=data", "--size=64k", "--verify=crc32c")
+    writer = ("--filename=data", "--rw=write")
+    status, out, _ = run(capsys, *writer, *beside, *reader, "--wait_for=w")
+    assert status == 0
+    assert "r: verified 16 reads, none bad" in out
+    status, _, err = run(capsys, *writer, *beside, *reader)
+    assert status == 1
+    assert "w writes to the same part" in err
+
+
 def test_a_run_says_what_it_verified(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for options in ((), ("-v",)):
         _, out, _ = run(capsys, "--filename=data", "--rw=write", *options)

@@ -54,3 +54,23 @@ pub struct EnginePlan {
     /// Most completions of one reap, positive.
     pub reap_batch: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_submission_of_nothing_is_no_plan() {
+        let engine = |submit_batch: u32| {
+            let text = format!(
+                r#"{{"kind": "null", "direct": false, "sync": "none", "hipri": false, "fixedbufs": false,
+                "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null,
+                "uncached": false, "nowait": false, "atomic": false,
+                "submit_batch": {submit_batch}, "reap_batch": 1}}"#
+            );
+            serde_json::from_str::<EnginePlan>(&text)
+        };
+        assert!(engine(1).is_ok());
+        assert!(engine(0).is_err());
+    }
+}

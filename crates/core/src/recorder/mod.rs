@@ -31,13 +31,13 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Creates the cutter of a worker's slices.
-    pub fn of(plan: &WorkerPlan, interval: Nanos) -> Self {
+    /// Creates the cutter of the slices of a worker that begins `begins` after the stage.
+    pub fn of(plan: &WorkerPlan, begins: Nanos, interval: Nanos) -> Self {
         let searches = |target: LatencyTargetPlan| !target.keeps_adjusting;
         let ramp_end = if plan.latency_target.is_some_and(searches) {
             Nanos::MAX
         } else if plan.ramp_ns > 0 {
-            plan.start_delay_ns + plan.ramp_ns
+            begins + plan.ramp_ns
         } else {
             0
         };

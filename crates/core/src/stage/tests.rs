@@ -314,3 +314,43 @@ fn exitall_on_error_does_nothing_without_an_error() {
     // A worker without the option ends alone, even with an error.
     assert!(stage.finished(1, true).is_empty());
 }
+
+#[test]
+fn a_worker_begins_once_those_that_it_waits_for_have_finished() {
+    let mut plan = workers(&[false, false, false, false]);
+    plan.workers[2].waits_for = vec![0, 1];
+    plan.workers[2].start_delay_ns = SECOND;
+    plan.workers[3].waits_for = vec![2];
+    let mut stage = Stage::new(&plan);
+    (0..4).for_each(|worker| {
+        stage.ready(worker);
+    });
+    stage.begin(7);
+    assert!(stage.release(1).is_empty());
+    stage.finished(1, false);
+    assert!(stage.release(2).is_empty());
+    stage.finished(0, false);
+    assert_eq!(
+        stage.release(3),
+        [(2, SECOND)],
+        "its delay counts from the stage's start"
+    );
+    assert!(stage.release(4).is_empty(), "it begins once");
+    stage.finished(2, false);
+    assert_eq!(stage.release(2 * SECOND), [(3, 2 * SECOND)]);
+    stage.finished(3, false);
+    assert!(stage.done());
+}
+
+#[test]
+fn a_worker_that_waits_ends_with_an_interrupt() {
+    let mut plan = workers(&[false, false]);
+    plan.workers[1].waits_for = vec![0];
+    let mut stage = Stage::new(&plan);
+    (0..2).for_each(|worker| {
+        stage.ready(worker);
+    });
+    stage.begin(7);
+    stage.interrupt();
+    assert_eq!(stage.release(5), [(1, 5)]);
+}

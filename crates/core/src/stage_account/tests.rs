@@ -55,7 +55,7 @@ impl Thread {
         worker.begin(START, plan.ramp_ns, plan.runtime_ns);
         let slice = Slice::new(kept_latencies(plan, true));
         let mut recorder = Recorder::new(Box::new(slice), Queue::default());
-        recorder.begin(Cutter::of(plan, run.interval_ns), START, START);
+        recorder.begin(Cutter::of(plan, 0, run.interval_ns), START, START);
         Self { worker, recorder }
     }
 

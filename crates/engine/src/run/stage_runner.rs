@@ -23,7 +23,7 @@ use crate::run::heartbeat::{BEAT, Heartbeat};
 use crate::run::revocable::Revocable;
 use crate::run::spill::Spill;
 use crate::run::worker_state::WorkerState;
-use crate::run::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
+use crate::run::worker_thread::{Gate, Report, Start, ThreadEnd, WorkerThread};
 
 /// Time from the opening of the gate to the first request, in which every thread wakes.
 const LEAD: Nanos = 2 * MILLISECOND;
@@ -77,10 +77,10 @@ struct WatchedWorker<'a> {
 /// # Errors
 /// If a worker could not be prepared. No worker has then begun.
 pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
-    let gate = Arc::new(Gate::default());
+    let gates = gates(context);
     let mut account = StageAccount::new(context.plan, context.index);
     let (sender, reports) = mpsc::channel();
-    let prepared = start_threads(context, &mut account, &gate, &sender);
+    let prepared = start_threads(context, &mut account, &gates, &sender);
     // From here on only threads hold a sender, so the channel closes with the last thread.
     drop(sender);
     let prepared = prepared.and_then(|mut workers| {
@@ -90,35 +90,48 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     let workers = match prepared {
         Ok(Some(workers)) => workers,
         Ok(None) => {
-            gate.open(None);
+            gates.iter().for_each(|gate| gate.open(None));
             return Ok(StageResult {
                 stopped_by: Some(Stop::Interrupt),
                 ..StageResult::default()
             });
         }
         Err(error) => {
-            gate.open(None);
+            gates.iter().for_each(|gate| gate.open(None));
             return Err(error);
         }
     };
     let start = context.clock.now() + LEAD;
     context.heartbeat.begin(start);
     account.begin(start);
-    gate.open(Some(start));
     let mut runner = StageRunner {
         context,
         workers,
+        gates,
         account,
+        start,
     };
+    runner.open_gates();
     runner.watch(&reports);
     Ok(runner.account.into_result())
+}
+
+/// Returns the gate of each worker: one for all that begin with the stage, and one for each that waits for others.
+fn gates(context: &Context<'_>) -> Vec<Arc<Gate>> {
+    let shared = Arc::new(Gate::default());
+    let workers = &context.plan.stages[context.index].workers;
+    let gate = |plan: &WorkerPlan| match plan.waits_for.is_empty() {
+        true => shared.clone(),
+        false => Arc::default(),
+    };
+    workers.iter().map(gate).collect()
 }
 
 /// Starts a thread for every worker of the stage.
 fn start_threads<'a>(
     context: &'a Context<'_>,
     account: &mut StageAccount<'_>,
-    gate: &Arc<Gate>,
+    gates: &[Arc<Gate>],
     reports: &Sender<(usize, Report)>,
 ) -> Result<Vec<WatchedWorker<'a>>, Error> {
     let plans = &context.plan.stages[context.index].workers;
@@ -133,7 +146,7 @@ fn start_threads<'a>(
             plan: plan.clone(),
             run: context.plan.clone(),
             clock: context.clock,
-            gate: gate.clone(),
+            gate: gates[worker].clone(),
             signals: signals.clone(),
             heartbeat: context.heartbeat.clone(),
             spill: context.spill.cloned(),
@@ -192,7 +205,10 @@ fn gather(
 struct StageRunner<'a> {
     context: &'a Context<'a>,
     workers: Vec<WatchedWorker<'a>>,
+    /// Where each thread waits until it begins.
+    gates: Vec<Arc<Gate>>,
     account: StageAccount<'a>,
+    start: Nanos,
 }
 
 impl StageRunner<'_> {
@@ -217,6 +233,7 @@ impl StageRunner<'_> {
             now = self.context.clock.now();
             self.context.heartbeat.beat(now);
             self.pass_on_interrupt();
+            self.release(now);
             if !self.context.events.full() {
                 self.collect(now);
             }
@@ -228,6 +245,30 @@ impl StageRunner<'_> {
     fn pass_on_interrupt(&mut self) {
         if self.context.is_stopped() && self.account.interrupt() {
             self.stop(0..self.workers.len());
+        }
+    }
+
+    /// Lets the threads begin that wait for no other.
+    fn open_gates(&self) {
+        let begin = Start {
+            stage: self.start,
+            earliest: self.start,
+        };
+        for (watched, gate) in self.workers.iter().zip(&self.gates) {
+            if watched.plan.waits_for.is_empty() {
+                gate.open(Some(begin));
+            }
+        }
+    }
+
+    /// Lets the threads begin that wait no longer.
+    fn release(&mut self, now: Nanos) {
+        for (worker, earliest) in self.account.release(now + LEAD) {
+            self.workers[worker].progress.1 = now;
+            self.gates[worker].open(Some(Start {
+                stage: self.start,
+                earliest,
+            }));
         }
     }
 

@@ -93,7 +93,7 @@ mod tests {
         let first = Slice::new(recorder::kept_latencies(&plan, true));
         let slices = slices_like(&first);
         let mut recorder = Recorder::new(Box::new(first), slices);
-        recorder.begin(Cutter::of(&plan, 1_000), 0, 0);
+        recorder.begin(Cutter::of(&plan, 0, 1_000), 0, 0);
         let mut worker = Worker::new(&plan).unwrap();
         worker.begin(0, 0, 0);
         let Want::Issue(request) = worker.next(0) else {

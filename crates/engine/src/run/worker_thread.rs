@@ -30,21 +30,30 @@ use crate::run::worker_state::WorkerState;
 use crate::thread_memory::{self, Locked};
 use crate::wait::Waiter;
 
-/// The gate where the threads of a stage wait for one another.
+/// When a thread begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// When its stage began.
+    pub stage: Nanos,
+    /// When it begins itself, unless its `start_delay` after the stage is later.
+    pub earliest: Nanos,
+}
+
+/// The gate where the threads of a stage wait for one another, or one thread for the end of others.
 #[derive(Debug, Default)]
 pub struct Gate {
-    opened: Mutex<Option<Option<Nanos>>>,
+    opened: Mutex<Option<Option<Start>>>,
     changed: Condvar,
 }
 
 impl Gate {
     /// Lets all threads through, to begin at `start`; `None` cancels the start.
-    pub fn open(&self, start: Option<Nanos>) {
+    pub fn open(&self, start: Option<Start>) {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
         self.changed.notify_all();
     }
 
-    fn pass(&self) -> Option<Nanos> {
+    fn pass(&self) -> Option<Start> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = self.changed.wait_while(opened, |opened| opened.is_none());
         opened.unwrap_or_else(PoisonError::into_inner).flatten()
@@ -134,12 +143,8 @@ impl WorkerThread {
         priority::set_io_priority(self.plan.io_priority)?;
         thread_memory::set_policy(self.plan.memory.numa.as_ref())?;
         let _locked = Locked::new(self.plan.memory.locked_bytes)?;
-        if self.plan.invalidate {
-            // A failure belongs to what others wrote.
-            let _ = files::invalidate(&self.plan);
-        }
-        if self.plan.pre_read {
-            files::pre_read(&self.plan, || self.signals.stopped())?;
+        if self.plan.waits_for.is_empty() {
+            self.prepare_cache()?;
         }
         let waiter = Waiter::new(self.clock, self.plan.spin);
         open(
@@ -151,6 +156,18 @@ impl WorkerThread {
                 waiter,
             },
         )
+    }
+
+    /// Drops what the page cache has of its files, or reads it, as the job says.
+    fn prepare_cache(&self) -> Result<(), Error> {
+        if self.plan.invalidate {
+            // A failure belongs to what others wrote.
+            let _ = files::invalidate(&self.plan);
+        }
+        if self.plan.pre_read {
+            files::pre_read(&self.plan, || self.signals.stopped())?;
+        }
+        Ok(())
     }
 
     /// Allocates and touches what the thread works on.
@@ -203,13 +220,20 @@ impl UseEngine for InThread<'_> {
         let _ = thread
             .reports
             .send((thread.worker, Report::Ready(state.clone(), slices)));
-        let Some(stage_start) = thread.gate.pass() else {
+        let Some(begin) = thread.gate.pass() else {
             return Ok(ThreadEnd::without_usage(thread.clock.now(), false));
         };
-        let start = stage_start + thread.plan.start_delay_ns;
+        let stage_start = begin.stage;
+        let mut start = (stage_start + thread.plan.start_delay_ns).max(begin.earliest);
+        if !thread.plan.waits_for.is_empty() {
+            // What it waited for may have filled the cache.
+            thread.prepare_cache()?;
+            start = start.max(thread.clock.now());
+        }
         self.wait_for(start);
 
-        let cutter = Cutter::of(&thread.plan, thread.run.interval_ns);
+        let begins = start - stage_start;
+        let cutter = Cutter::of(&thread.plan, begins, thread.run.interval_ns);
         if let Some(mut state) = state.acquire() {
             state
                 .worker

@@ -156,6 +156,30 @@ fn a_sleep_ends_late_and_a_rate_is_kept() {
 }
 
 #[test]
+fn a_worker_begins_at_the_instant_at_which_another_ends() {
+    let of = |row, number_ios, waits_for| WorkerPlan {
+        time_based: false,
+        row,
+        number_ios,
+        waits_for,
+        ..reader(1)
+    };
+    let stage = vec![of(0, 100, vec![]), of(1, 1_000, vec![]), of(2, 50, vec![0])];
+    let seen = seen(&plan(vec![stage]), plain(), &Machine::ideal());
+    let [first, beside, waiting] = &seen.result.rows[..] else {
+        panic!("three rows");
+    };
+    assert_eq!(waiting.start_ns, first.end_ns);
+    assert!(waiting.end_ns < beside.end_ns);
+    let mut of_waiting = seen.log.iter().filter(|record| record.worker == 2);
+    assert_eq!(
+        of_waiting.next().map(|record| record.start_ns),
+        Some(first.end_ns)
+    );
+    assert_eq!(of_waiting.count(), 49);
+}
+
+#[test]
 fn one_request_at_a_time_takes_as_long_as_its_parts() {
     let ideal = seen(&plan(vec![vec![reader(1)]]), plain(), &Machine::ideal());
     assert_eq!(mean_lat(&ideal, 0, "read"), 7_600.0);

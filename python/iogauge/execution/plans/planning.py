@@ -49,7 +49,7 @@ from iogauge.workload.clones import Clone, clones
 from iogauge.workload.options.chapters.endings import ignored
 from iogauge.workload.options.table import REPLACED_ENGINES
 from iogauge.workload.regions import REPEATABLE_SEED, region, seed_for
-from iogauge.workload.stages import held
+from iogauge.workload.stages import held, waits
 
 LOG_REQUESTS = 1 << 19
 """The most requests in memory that are not spilled yet: a tenth of a second at five million a second."""
@@ -119,6 +119,7 @@ def make_plan(
     for job in job_file.jobs:
         _warn_of_shared_map(job, say)
     stages: list[list[WorkerPlan]] = []
+    awaited = waits(job_file.jobs)
     for clone in clones(job_file):
         if clone.stage == len(stages):
             stages.append([])
@@ -127,7 +128,11 @@ def make_plan(
         base = repeatable_seed if job.randrepeat else seed
         number = 1 + sum(map(len, stages))
         worker = _worker(job, files, clone, seed=base, say=say)
-        parts = {"replay": replays.get(clone.job), "verify": verify_plan(job, number=number)}
+        parts = {
+            "replay": replays.get(clone.job),
+            "verify": verify_plan(job, number=number),
+            "waits_for": tuple(i for i, other in enumerate(stages[-1]) if other.job == awaited[clone.job]),
+        }
         stages[-1].append(worker.model_copy(update=parts))
     for workers in stages:
         refuse_shared(workers)

@@ -100,7 +100,8 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
                 filled = outputs.keys() - empty_names(job)
                 files = {name: opened[outputs[name]] for name in sorted(filled)}
                 searches = worker.latency_target and not worker.latency_target.keeps_adjusting
-                origin_ns = None if searches else origins_ns[worker.row]
+                unknown = searches or worker.waits_for
+                origin_ns = None if unknown else origins_ns[worker.row]
                 yield _RowLogs(stage, worker.row, origin_ns, files, job, worker.io_priority or 0)
 
 

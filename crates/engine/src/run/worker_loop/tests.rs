@@ -108,7 +108,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     let first = Slice::new(recorder::kept_latencies(&plan, true));
     let slices = slices_like(&first);
     let mut recorder = Recorder::new(Box::new(first), slices);
-    recorder.begin(Cutter::of(&plan, 1_000 * MILLISECOND), 0, 0);
+    recorder.begin(Cutter::of(&plan, 0, 1_000 * MILLISECOND), 0, 0);
     let state = Revocable::new(WorkerState {
         worker,
         recorder,

@@ -57,8 +57,7 @@ ENDINGS = (
         Category.JOB,
         TEXT,
         "none",
-        "Start after all clones of this earlier job have ended. Supported where every job that could still run has "
-        "then ended, and the jobs after this one wait, too.",
+        "Start after all clones of this earlier job have ended. startdelay counts from the start of the stage.",
     ),
     entry(
         "exec_prerun",
