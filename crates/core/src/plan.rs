@@ -438,7 +438,7 @@ impl WorkerPlan {
     }
 }
 
-/// The workers that start and end together.
+/// The workers that start together, but for those that wait for others of them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StagePlan {
     /// Whether the run waits before this stage until its caller lets it go on.

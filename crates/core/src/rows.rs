@@ -83,13 +83,6 @@ impl Row {
 
     /// Adds a worker's slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
-        if let Some(source) = self.sources.get_mut(&worker)
-            && source.reached == source.begins
-        {
-            // One that waited for others begins a little after it was told to.
-            source.begins = source.begins.max(slice.start);
-            source.reached = source.begins;
-        }
         self.fill_zeros(worker, slice.start);
         if let Some(source) = self.sources.get_mut(&worker)
             && !slice.span.ramp

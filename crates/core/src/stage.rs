@@ -2,7 +2,7 @@
 //!
 //! A stage knows which workers are ready, running and finished, and how many bytes each has moved. It does no I/O and
 //! reads no clock; its driver reports to it and stops the workers that it names. Stonewalls are the boundaries between
-//! stages. Ramps and delays count from the stage's start, and those of a worker that waits for others from their end.
+//! stages. Delays count from the stage's start, and ramps from when the worker begins.
 
 use crate::plan::{ExitWhat, StagePlan};
 use crate::time::{Nanos, SECOND};
@@ -26,6 +26,8 @@ pub enum Stop {
 enum Phase {
     Preparing,
     Ready,
+    /// It waited for others, and may begin.
+    Released,
     Running,
     Finished,
 }
@@ -44,12 +46,10 @@ struct StageWorker {
     rate_min: [u64; 3],
     /// The workers that it waits for.
     waits_for: Vec<u32>,
-    /// When it begins at the earliest, since the stage's start.
-    start_delay: Nanos,
     /// The time in which the minimum is checked: from, to, since it began.
     checked: (Nanos, Nanos),
-    /// When it began, since the stage's start.
-    begun: Nanos,
+    /// When it began, since the stage's start; absent until it has.
+    begun: Option<Nanos>,
     /// The current window: its start, and the bytes completed by then.
     window: Option<(Nanos, [u64; 3])>,
     /// How long the worker had done nothing but read back by then.
@@ -88,12 +88,11 @@ impl Stage {
                     ending: false,
                     rate_min: worker.rate_min_bytes(),
                     waits_for: worker.waits_for.clone(),
-                    start_delay: worker.start_delay_ns,
                     checked: (
                         worker.ramp_ns.saturating_add(SETTLE),
                         worker.ramp_ns.saturating_add(end),
                     ),
-                    begun: worker.start_delay_ns,
+                    begun: worker.waits_for.is_empty().then_some(worker.start_delay_ns),
                     window: None,
                     reading: 0,
                 }
@@ -135,34 +134,39 @@ impl Stage {
         self.start = Some(now);
     }
 
-    /// Starts the workers whose wait is over, `since_start` after the stage. Returns each with the time after the
-    /// stage's start at which it begins. One that is ending starts as well, so that it can end.
-    pub fn release(&mut self, since_start: Nanos) -> Vec<(usize, Nanos)> {
-        let over = |worker: &StageWorker| {
-            let finished = |&other: &u32| self.workers[other as usize].phase == Phase::Finished;
-            worker.phase == Phase::Ready && (worker.ending || worker.waits_for.iter().all(finished))
-        };
+    /// Returns the workers whose wait is over, once; the driver begins them, and reports when with [`Self::begun`].
+    pub fn release(&mut self) -> Vec<usize> {
+        let finished = |&other: &u32| self.workers[other as usize].phase == Phase::Finished;
         let released: Vec<usize> = (0..self.workers.len())
-            .filter(|&worker| over(&self.workers[worker]))
+            .filter(|&worker| {
+                let worker = &self.workers[worker];
+                let waits = worker.phase == Phase::Ready && !worker.ending;
+                waits && self.start.is_some() && worker.waits_for.iter().all(finished)
+            })
             .collect();
-        let begin = |worker: usize| {
-            let released = &mut self.workers[worker];
-            released.phase = Phase::Running;
-            released.begun = since_start.max(released.start_delay);
-            if released.ending {
-                released.begun = since_start;
-            }
-            (worker, released.begun)
-        };
-        released.into_iter().map(begin).collect()
+        for &worker in &released {
+            self.workers[worker].phase = Phase::Released;
+        }
+        released
+    }
+
+    /// Notes that a worker that had waited began, so long after the stage's start.
+    pub fn begun(&mut self, worker: usize, since_start: Nanos) {
+        let worker = &mut self.workers[worker];
+        (worker.phase, worker.begun) = (Phase::Running, Some(since_start));
+    }
+
+    /// Whether a worker has begun.
+    pub fn has_begun(&self, worker: usize) -> bool {
+        self.workers[worker].begun.is_some()
     }
 
     /// Notes that a worker has finished. If it has `exitall`, whether it failed or not, or `exitall_on_error` and
     /// failed, returns the workers that end with it: those that its `exit_what` names, as in fio.
     pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
         let worker = &mut self.workers[worker];
-        worker.phase = Phase::Finished;
-        if !(worker.exitall || worker.exitall_on_error && failed) {
+        let began = std::mem::replace(&mut worker.phase, Phase::Finished) == Phase::Running;
+        if !began || !(worker.exitall || worker.exitall_on_error && failed) {
             return Vec::new();
         }
         let (group, what) = (worker.group, worker.exit_what);
@@ -170,7 +174,10 @@ impl Stage {
         let ended: Vec<usize> = (0..self.workers.len())
             .filter(|&other| what != ExitWhat::Group || self.workers[other].group == group)
             .filter(|&other| {
-                self.workers[other].phase != Phase::Finished && !self.workers[other].ending
+                let phase = self.workers[other].phase;
+                // As in fio, the jobs that are still to begin are not ended by "stonewall".
+                let spared = what == ExitWhat::Stonewall && phase != Phase::Running;
+                phase != Phase::Finished && !spared && !self.workers[other].ending
             })
             .collect();
         for &other in &ended {
@@ -204,7 +211,10 @@ impl Stage {
             return false;
         };
         let worker = &mut self.workers[worker];
-        let at = now.saturating_sub(start.saturating_add(worker.begun));
+        let Some(begun) = worker.begun else {
+            return false;
+        };
+        let at = now.saturating_sub(start.saturating_add(begun));
         let (from, to) = worker.checked;
         let ending = worker.ending || at >= to;
         if worker.phase != Phase::Running || worker.rate_min == [0; 3] || ending || at < from {

@@ -57,7 +57,7 @@ pub struct WorkerEnd<'a, Q: Handover> {
 /// The account of one stage.
 ///
 /// Order of calls: [`ready`](Self::ready) for every worker, then [`begin`](Self::begin). While the stage runs:
-/// [`release`](Self::release), [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
+/// [`release`](Self::release), [`begun`](Self::begun), [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
 /// [`interrupt`](Self::interrupt) and [`fail`](Self::fail). At last: [`end`](Self::end) once for every worker, the last
 /// [`intervals`](Self::intervals), and [`into_result`](Self::into_result).
 #[derive(Debug)]
@@ -160,19 +160,25 @@ impl<'a> StageAccount<'a> {
         self.stage.begin(start);
     }
 
-    /// Starts the workers that have waited for others and wait no longer. Returns when the driver must begin each.
-    pub fn release(&mut self, now: Nanos) -> Vec<(usize, Nanos)> {
-        let mut released = self.stage.release(now.saturating_sub(self.start));
-        for (worker, begins) in &mut released {
-            let cutter = Cutter::of(&self.plan.workers[*worker], *begins, self.interval);
-            self.rows[self.accounts[*worker].row].join(*worker, cutter, *begins);
-            *begins += self.start;
-        }
-        released
+    /// Returns the workers that have waited for others and wait no longer, once. The driver must begin each, and say
+    /// when by [`begun`](Self::begun) before it begins. One that must end before that never begins.
+    pub fn release(&mut self) -> Vec<usize> {
+        self.stage.release()
+    }
+
+    /// Notes that a worker that had waited for others begins at `at`.
+    pub fn begun(&mut self, worker: usize, at: Nanos) {
+        let begins = at.saturating_sub(self.start);
+        let cutter = Cutter::of(&self.plan.workers[worker], begins, self.interval);
+        self.rows[self.accounts[worker].row].join(worker, cutter, begins);
+        self.stage.begun(worker, begins);
     }
 
     /// Merges the slices that a worker handed over, and returns them to it empty.
     pub fn collect(&mut self, worker: usize, slices: &impl SliceSource) {
+        if !self.stage.has_begun(worker) {
+            return; // It is about to be reported, or never begins.
+        }
         let row = &mut self.rows[self.accounts[worker].row];
         while let Some(mut slice) = slices.next_full() {
             row.add(worker, &slice);
@@ -210,7 +216,10 @@ impl<'a> StageAccount<'a> {
         let slow = self.stage.too_slow(worker, now, bytes, reading);
         if slow {
             let name = &self.plan.workers[worker].name;
-            self.fail(worker, format!("{name}: slower than its rate_min"));
+            self.fail(
+                worker,
+                format!("{name}: slower than its rate_min or rate_iops_min"),
+            );
         }
         slow
     }
@@ -236,9 +245,11 @@ impl<'a> StageAccount<'a> {
         // Counted before the end: the slice that the end cuts is not a late handover.
         let late_handovers = end.recorder.late_handovers();
         self.collect(worker, end.recorder.handover());
-        let row = &mut self.rows[self.accounts[worker].row];
-        row.add(worker, end.recorder.close(at));
-        row.end(worker, since_start);
+        if self.stage.has_begun(worker) {
+            let row = &mut self.rows[self.accounts[worker].row];
+            row.add(worker, end.recorder.close(at));
+            row.end(worker, since_start);
+        }
         // Closing may hand over earlier slices.
         self.collect(worker, end.recorder.handover());
         if end.gave_up {

@@ -208,10 +208,7 @@ impl Worker {
             }
             if !self.owes_reading() {
                 self.begin_pass();
-                return match self.draw(now) {
-                    Some(io) => self.place(io, now),
-                    None => self.drain(now),
-                };
+                return self.decide(now);
             }
         }
         if self.begin_reading(now)

@@ -190,7 +190,7 @@ fn a_job_below_its_rate_min_is_ended() {
     let outcome = execute(run_plan(vec![slow, other]));
     assert_eq!(
         outcome.result.error.as_deref(),
-        Some("test: slower than its rate_min")
+        Some("test: slower than its rate_min or rate_iops_min")
     );
     assert_eq!(outcome.result.workers[1].error, None);
     assert_eq!(ios(outcome.row(1)), 7_000, "3,500 of each direction");
@@ -345,5 +345,6 @@ fn a_worker_that_waits_for_another_ends_with_the_run() {
         };
         assert_eq!(outcome.result.stopped_by, Some(expected));
         assert_eq!((ios(outcome.row(2)), outcome.result.workers.len()), (0, 3));
+        assert_eq!(outcome.intervals_of(2).count(), 0, "it never began");
     }
 }

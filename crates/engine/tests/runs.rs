@@ -241,7 +241,7 @@ fn stages_run_one_after_the_other() {
     }
 }
 
-/// What a run that is held before its second stage is answer.
+/// The answer to a run that is held before its second stage.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     Proceed,

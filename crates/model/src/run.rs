@@ -100,6 +100,7 @@ struct StageRunner<'a> {
     threads: Vec<Thread<'a>>,
     /// When each thread takes its next step.
     due: Vec<Nanos>,
+    start: Nanos,
     now: Nanos,
     interval: Nanos,
     /// When to check the stage next.
@@ -145,6 +146,7 @@ impl<'a> StageRunner<'a> {
             account,
             due: threads.iter().map(Thread::due).collect(),
             threads,
+            start,
             now: start,
             interval: plan.interval_ns,
             look: start + plan.interval_ns.min(LOOK),
@@ -201,8 +203,11 @@ impl<'a> StageRunner<'a> {
         earliest
     }
 
-    /// Stops one thread from issuing.
+    /// Stops one thread from issuing. One that still waits for others never begins.
     fn stop(&mut self, index: usize) {
+        if !self.threads[index].has_begun() {
+            return self.end(index);
+        }
         self.threads[index].stop(self.now);
         self.due[index] = self.threads[index].due();
     }
@@ -225,7 +230,6 @@ impl<'a> StageRunner<'a> {
         }
         if !should_continue() && self.account.interrupt() {
             (0..self.threads.len()).for_each(|index| self.stop(index));
-            self.release();
         }
     }
 
@@ -242,8 +246,11 @@ impl<'a> StageRunner<'a> {
         }
     }
 
-    /// Ends a worker that has finished.
+    /// Ends a worker that has finished, or never begins.
     fn end(&mut self, index: usize) {
+        if self.account.has_ended(index) {
+            return;
+        }
         let thread = &mut self.threads[index];
         let others = self.account.end(
             index,
@@ -270,8 +277,11 @@ impl<'a> StageRunner<'a> {
 
     /// Begins the threads that wait no longer for others.
     fn release(&mut self) {
-        for (index, at) in self.account.release(self.now) {
-            self.threads[index].begin(at);
+        for index in self.account.release() {
+            let thread = &mut self.threads[index];
+            let at = self.now.max(self.start + thread.plan.start_delay_ns);
+            thread.begin(at);
+            self.account.begun(index, at);
             self.due[index] = self.threads[index].due();
         }
     }

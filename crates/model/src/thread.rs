@@ -228,6 +228,11 @@ impl<'a> Thread<'a> {
         self.at = start;
     }
 
+    /// Whether it has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.at < Nanos::MAX
+    }
+
     /// Draws the lateness of the next sleep until an instant. A polling thread does not sleep.
     fn set_timer(&mut self) {
         if !self.costs.polls {

@@ -113,9 +113,9 @@ def _follow(
             for what, text in events:
                 if what == "interval" and failure is None:
                     on_interval(Interval.model_validate_json(text))
-                elif what == "held" and failure is None:
+                elif what == "held" and failure is None and interrupts.count == obeyed:
                     refusal = _refusal(on_stage, int(text))
-                    # An interrupt ends the run here, whatever it did to what was called.
+                    # After an interrupt the run is stopped below, even if a command failed because of it.
                     if interrupts.count == obeyed:
                         handle.proceed(refusal)
             if interrupts.count > obeyed:

@@ -418,7 +418,7 @@ class WorkerPlan(Model):
 
 
 class StagePlan(Model):
-    """The workers that start and end together."""
+    """The workers that start together, but for those that wait for others of them."""
 
     held: bool = False
     """Whether the run waits before this stage until its caller lets it go on."""

@@ -99,7 +99,7 @@ def _more(after: Figure, before: Figure) -> str:
     if more.low is None or more.high is None:
         return f"{numbers.ranged(abs(more.value), None, None, numbers.duration)} {words}"
     if more.low <= 0 <= more.high:
-        most = numbers.duration(max(abs(more.low), abs(more.high)))
+        most = numbers.duration(max(abs(more.low), abs(more.high)), 2)
         return f"the same time, within {most}, as"
     low, high = sorted((abs(more.low), abs(more.high)))
     return f"{numbers.ranged(abs(more.value), low, high, numbers.duration)} {words}"

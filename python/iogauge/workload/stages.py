@@ -1,8 +1,8 @@
 """Divides the jobs of a file into stages: jobs that start together, after all earlier ones have ended.
 
 stonewall begins a stage. So does wait_for, where that means the same as in fio: the job waits for all jobs of the stage
-before it, and every job after it waits, too. Elsewhere a job that waits is in the stage of the job that it waits for,
-and begins in the middle of it (``waits``).
+before it, and every job after it waits, too. Elsewhere it begins in the middle of a stage (``waits``), unless the job
+that it waits for is in an earlier stage.
 
 Source: fio 3.33's backend.c (run_threads, waitee_running), init.c (wait_for_ok).
 """

@@ -319,27 +319,42 @@ fn exitall_on_error_does_nothing_without_an_error() {
 fn a_worker_begins_once_those_that_it_waits_for_have_finished() {
     let mut plan = workers(&[false, false, false, false]);
     plan.workers[2].waits_for = vec![0, 1];
-    plan.workers[2].start_delay_ns = SECOND;
     plan.workers[3].waits_for = vec![2];
     let mut stage = Stage::new(&plan);
     (0..4).for_each(|worker| {
         stage.ready(worker);
     });
     stage.begin(7);
-    assert!(stage.release(1).is_empty());
+    assert!(stage.release().is_empty());
     stage.finished(1, false);
-    assert!(stage.release(2).is_empty());
+    assert!(stage.release().is_empty());
     stage.finished(0, false);
-    assert_eq!(
-        stage.release(3),
-        [(2, SECOND)],
-        "its delay counts from the stage's start"
-    );
-    assert!(stage.release(4).is_empty(), "it begins once");
+    assert_eq!(stage.release(), [2]);
+    assert!(stage.release().is_empty(), "it is released once");
+    stage.begun(2, SECOND);
     stage.finished(2, false);
-    assert_eq!(stage.release(2 * SECOND), [(3, 2 * SECOND)]);
+    assert_eq!(stage.release(), [3]);
+    stage.begun(3, 2 * SECOND);
     stage.finished(3, false);
     assert!(stage.done());
+}
+
+#[test]
+fn a_worker_that_waits_is_not_ended_by_exit_what_stonewall() {
+    for (what, ended) in [(ExitWhat::Stonewall, &[1][..]), (ExitWhat::All, &[1, 2])] {
+        let mut plan = workers(&[true, true, true]);
+        plan.workers[2].waits_for = vec![0];
+        for worker in &mut plan.workers {
+            worker.exit_what = what;
+        }
+        let mut stage = Stage::new(&plan);
+        (0..3).for_each(|worker| {
+            stage.ready(worker);
+        });
+        stage.begin(7);
+        assert_eq!(stage.finished(0, false), ended);
+        assert_eq!(stage.release().is_empty(), what == ExitWhat::All);
+    }
 }
 
 #[test]
@@ -352,5 +367,8 @@ fn a_worker_that_waits_ends_with_an_interrupt() {
     });
     stage.begin(7);
     stage.interrupt();
-    assert_eq!(stage.release(5), [(1, 5)]);
+    stage.finished(0, false);
+    assert!(stage.release().is_empty(), "it never begins");
+    stage.finished(1, false);
+    assert!(stage.done());
 }

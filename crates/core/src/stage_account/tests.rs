@@ -265,7 +265,7 @@ fn a_worker_below_its_minimum_fails_alone() {
     let result = account.into_result();
     assert_eq!(
         result.error.as_deref(),
-        Some("slow: slower than its rate_min")
+        Some("slow: slower than its rate_min or rate_iops_min")
     );
     assert_eq!((&result.workers[1].error, result.stopped_by), (&None, None));
 }

@@ -1,5 +1,5 @@
 //! Ends a worker: says what is owed at the end of its runtime, waits for its last requests, then syncs its files if the
-//! job asks for that. As in fio, a job that does syncs them after each pass over its region.
+//! job asks for that. As in fio, such a job also syncs them after each pass over its region.
 
 use std::ops::Range;
 
@@ -15,13 +15,15 @@ pub(super) struct ClosingSyncs {
     files: u32,
     /// The files that are still to be synced.
     left: Range<u32>,
-    /// Whether they follow a pass, and another pass follows them.
+    /// Whether a pass has ended, and the next waits for these syncs.
     between: bool,
 }
 
 impl ClosingSyncs {
     pub(super) fn new(plan: &WorkerPlan) -> Self {
-        let syncs = plan.pattern.sync_at_end && plan.pattern.rw.writes() && !plan.create_only;
+        let dry = plan.verify.as_ref().is_some_and(|verify| verify.dry);
+        let writes = plan.pattern.rw.writes() && !plan.create_only && !dry;
+        let syncs = plan.pattern.sync_at_end && writes;
         let files = if syncs { plan.files.len() as u32 } else { 0 };
         Self {
             files,
@@ -90,6 +92,7 @@ impl Worker {
         self.sync_next(now).or_else(|| {
             self.closing.between = false;
             self.closing.left = 0..self.closing.files;
+            self.first_unsynced = Nanos::MAX;
             None
         })
     }

@@ -81,7 +81,7 @@ impl Hold {
         self.answered.notify_all();
     }
 
-    /// Waits for the answer. An order to stop is none, so that the stage itself ends the run.
+    /// Waits for the answer. Returns `Ok` on an order to stop, too; the stage then ends the run.
     ///
     /// # Errors
     /// If the run must end.

@@ -161,13 +161,10 @@ fn collect(
             }
         }
     }
-    let mut held_ns = 0;
     for index in 0..plan.stages.len() {
         if plan.stages[index].held {
-            let since = clock.now();
             events.push(Event::Held(index));
             let refusal = hold.wait(|| stop_flags.stop.load(Ordering::Relaxed)).err();
-            held_ns += clock.now() - since;
             if refusal.is_some() {
                 result.error = refusal;
                 break;
@@ -209,7 +206,7 @@ fn collect(
         }
     }
     result.clock = clock.facts();
-    result.elapsed_ns = clock.now() - started - held_ns;
+    result.elapsed_ns = clock.now() - started;
     close(spill, plan, stop_flags);
     close_all(&stamp_logs, plan, stop_flags);
     result.stamp_logs = stamp_logs.iter().map(StampLog::result).collect();

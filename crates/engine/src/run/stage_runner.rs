@@ -23,7 +23,7 @@ use crate::run::heartbeat::{BEAT, Heartbeat};
 use crate::run::revocable::Revocable;
 use crate::run::spill::Spill;
 use crate::run::worker_state::WorkerState;
-use crate::run::worker_thread::{Gate, Report, Start, ThreadEnd, WorkerThread};
+use crate::run::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
 
 /// Time from the opening of the gate to the first request, in which every thread wakes.
 const LEAD: Nanos = 2 * MILLISECOND;
@@ -77,7 +77,8 @@ struct WatchedWorker<'a> {
 /// # Errors
 /// If a worker could not be prepared. No worker has then begun.
 pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
-    let gates = gates(context);
+    let shared = Arc::new(Gate::default());
+    let gates = gates(context, &shared);
     let mut account = StageAccount::new(context.plan, context.index);
     let (sender, reports) = mpsc::channel();
     let prepared = start_threads(context, &mut account, &gates, &sender);
@@ -111,14 +112,13 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
         account,
         start,
     };
-    runner.open_gates();
+    shared.open(Some(start));
     runner.watch(&reports);
     Ok(runner.account.into_result())
 }
 
-/// Returns the gate of each worker: one for all that begin with the stage, and one for each that waits for others.
-fn gates(context: &Context<'_>) -> Vec<Arc<Gate>> {
-    let shared = Arc::new(Gate::default());
+/// Returns the gate of each worker: the shared one, or its own if it waits for others.
+fn gates(context: &Context<'_>, shared: &Arc<Gate>) -> Vec<Arc<Gate>> {
     let workers = &context.plan.stages[context.index].workers;
     let gate = |plan: &WorkerPlan| match plan.waits_for.is_empty() {
         true => shared.clone(),
@@ -191,7 +191,8 @@ fn gather(
             }
             Err(RecvTimeoutError::Timeout) => {}
             Ok((_, Report::Ended(Err(error)))) => return Err(error),
-            Ok((_, Report::Ended(Ok(_)))) | Err(RecvTimeoutError::Disconnected) => {
+            Ok((_, Report::Begun(_) | Report::Ended(Ok(_))))
+            | Err(RecvTimeoutError::Disconnected) => {
                 return Err(Error::Thread {
                     what: "a worker ended before it began",
                 });
@@ -248,27 +249,11 @@ impl StageRunner<'_> {
         }
     }
 
-    /// Lets the threads begin that wait for no other.
-    fn open_gates(&self) {
-        let begin = Start {
-            stage: self.start,
-            earliest: self.start,
-        };
-        for (watched, gate) in self.workers.iter().zip(&self.gates) {
-            if watched.plan.waits_for.is_empty() {
-                gate.open(Some(begin));
-            }
-        }
-    }
-
-    /// Lets the threads begin that wait no longer.
+    /// Lets the threads begin that wait no longer for others.
     fn release(&mut self, now: Nanos) {
-        for (worker, earliest) in self.account.release(now + LEAD) {
+        for worker in self.account.release() {
             self.workers[worker].progress.1 = now;
-            self.gates[worker].open(Some(Start {
-                stage: self.start,
-                earliest,
-            }));
+            self.gates[worker].open(Some(self.start));
         }
     }
 
@@ -277,14 +262,19 @@ impl StageRunner<'_> {
         self.pass_on_interrupt();
         match report {
             Report::Ended(end) => self.take_end(worker, end),
+            Report::Begun(at) => self.account.begun(worker, at),
             Report::Ready(..) => {}
         }
     }
 
     fn stop(&self, workers: impl IntoIterator<Item = usize>) {
         for worker in workers {
-            let stop = &self.workers[worker].signals.stop;
-            stop.store(true, Ordering::Relaxed);
+            let watched = &self.workers[worker];
+            watched.signals.stop.store(true, Ordering::Relaxed);
+            if !watched.plan.waits_for.is_empty() {
+                // If it still waits, it never begins.
+                self.gates[worker].open(None);
+            }
         }
     }
 

@@ -30,30 +30,21 @@ use crate::run::worker_state::WorkerState;
 use crate::thread_memory::{self, Locked};
 use crate::wait::Waiter;
 
-/// When a thread begins.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// When its stage began.
-    pub stage: Nanos,
-    /// When it begins itself, unless its `start_delay` after the stage is later.
-    pub earliest: Nanos,
-}
-
 /// The gate where the threads of a stage wait for one another, or one thread for the end of others.
 #[derive(Debug, Default)]
 pub struct Gate {
-    opened: Mutex<Option<Option<Start>>>,
+    opened: Mutex<Option<Option<Nanos>>>,
     changed: Condvar,
 }
 
 impl Gate {
-    /// Lets all threads through, to begin at `start`; `None` cancels the start.
-    pub fn open(&self, start: Option<Start>) {
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+    /// Lets all threads through; `stage_start` is when their stage began. `None`: they do not begin.
+    pub fn open(&self, stage_start: Option<Nanos>) {
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage_start);
         self.changed.notify_all();
     }
 
-    fn pass(&self) -> Option<Start> {
+    fn pass(&self) -> Option<Nanos> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = self.changed.wait_while(opened, |opened| opened.is_none());
         opened.unwrap_or_else(PoisonError::into_inner).flatten()
@@ -65,6 +56,8 @@ impl Gate {
 pub enum Report {
     /// The thread waits at the gate. With its state and the exchange of its slices.
     Ready(Arc<Revocable<WorkerState>>, Slices),
+    /// The thread had waited for others, and begins at this instant.
+    Begun(Nanos),
     /// The thread ended. `Err`: its engine could not be opened, or failed.
     Ended(Result<ThreadEnd, Error>),
 }
@@ -220,15 +213,15 @@ impl UseEngine for InThread<'_> {
         let _ = thread
             .reports
             .send((thread.worker, Report::Ready(state.clone(), slices)));
-        let Some(begin) = thread.gate.pass() else {
+        let Some(stage_start) = thread.gate.pass() else {
             return Ok(ThreadEnd::without_usage(thread.clock.now(), false));
         };
-        let stage_start = begin.stage;
-        let mut start = (stage_start + thread.plan.start_delay_ns).max(begin.earliest);
+        let mut start = stage_start + thread.plan.start_delay_ns;
         if !thread.plan.waits_for.is_empty() {
             // What it waited for may have filled the cache.
             thread.prepare_cache()?;
             start = start.max(thread.clock.now());
+            let _ = thread.reports.send((thread.worker, Report::Begun(start)));
         }
         self.wait_for(start);
 

@@ -142,8 +142,8 @@ def make_plan(
         interval_ns=interval_ns,
         give_up_ns=give_up_ns,
         stages=tuple(
-            StagePlan(held=waits, workers=tuple(workers))
-            for waits, workers in zip(held(job_file.jobs), stages, strict=True)
+            StagePlan(held=is_held, workers=tuple(workers))
+            for is_held, workers in zip(held(job_file.jobs), stages, strict=True)
         ),
         request_log=request_log,
         request_log_capacity=_log_capacity(max(map(len, stages), default=1)),

@@ -2,13 +2,14 @@
 
 A command is what a user's shell makes of it, so a job file with one is a program. It is run only if ``allow_exec`` says
 so (``execution.refusals``). What it prints goes into ``JOB.prerun.txt`` or ``JOB.postrun.txt``. As in fio, each
-clone runs it once, and a job whose command before it fails does not begin; here the run ends.
+clone runs it once. If an exec_prerun fails, the run ends; in fio its job alone does not begin.
 
 Source: fio 3.33's backend.c (exec_string, thread_main).
 """
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from iogauge.store.outputs import Claims, Existing, Output
 from iogauge.workload.stages import stages
 
 _NAMES = ("prerun", "postrun")
+_INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
+"""The status of a command that Ctrl-C ended, and of a shell whose command it ended."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,12 @@ class JobCommands:
                     self._commands.extend([_Command(job.name, name, stage, command, output)] * job.numjobs)
 
     def before(self, stage: int) -> None:
-        """Run the commands between the stage before and this one. Raises IogaugeError if one before a job fails.
+        """Run the commands between the stage before and this one. Raises IogaugeError if an exec_prerun fails.
 
-        A command after a job that fails is only reported, as in fio.
+        A failed exec_postrun is only reported, as in fio.
         """
-        self._after(range(self._begun, stage))
-        self._begun = stage
+        ended, self._begun = range(self._begun, stage), stage
+        self._after(ended)
         for command in self._of("prerun", [stage]):
             if status := self._status(command):
                 raise IogaugeError(
@@ -65,8 +68,16 @@ class JobCommands:
 
     def _after(self, ended: Iterable[int]) -> None:
         for command in self._of("postrun", ended):
-            if status := self._status(command):
+            try:
+                status = self._status(command)
+            except IogaugeError as error:
+                # What was measured must not be lost for it.
+                self._say(error.render())
+                continue
+            if status:
                 self._say(f"{command.job}: exec_postrun ended with status {status}")
+            if status in _INTERRUPTED:
+                return
 
     def _of(self, name: str, of_stages: Iterable[int]) -> list[_Command]:
         wanted = set(of_stages)

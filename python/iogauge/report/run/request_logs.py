@@ -84,6 +84,8 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
     for stage, staged in enumerate(plan.stages):
         origins_ns: dict[int, int] = {}
         for worker in staged.workers:
+            if worker.waits_for:
+                continue
             begins_ns = worker.start_delay_ns + worker.ramp_ns
             origins_ns[worker.row] = min(begins_ns, origins_ns.get(worker.row, begins_ns))
         for worker in staged.workers:
@@ -100,8 +102,8 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
                 filled = outputs.keys() - empty_names(job)
                 files = {name: opened[outputs[name]] for name in sorted(filled)}
                 searches = worker.latency_target and not worker.latency_target.keeps_adjusting
-                unknown = searches or worker.waits_for
-                origin_ns = None if unknown else origins_ns[worker.row]
+                # When a job that waits for another began, its first request shows.
+                origin_ns = None if searches else origins_ns.get(worker.row)
                 yield _RowLogs(stage, worker.row, origin_ns, files, job, worker.io_priority or 0)
 
 

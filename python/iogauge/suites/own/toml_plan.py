@@ -162,7 +162,7 @@ class TomlSuite(Suite):
             )
         size = Amount(size_bytes=load.size_bytes) if load.size_bytes else None
         jobs = tuple(
-            job.model_copy(update={"filenames": (load.path,), "directory": "", "size": job.size or size})
+            job.model_copy(update={"filenames": (load.path,), "directory": (), "size": job.size or size})
             for job in job_file.jobs
         )
         return workload.to_fio(job_file.model_copy(update={"jobs": jobs}))

@@ -469,8 +469,8 @@ _DURABILITY = (
         Category.DURABILITY,
         SWITCH,
         "0",
-        "Sync each file after each pass of the job over its region. That time belongs to the job, so its rate includes "
-        "it.",
+        "Sync each file after each pass of the job over its region; with time_based, and in the ramp, only at the end. "
+        "That time belongs to the job, so its rate includes it.",
     ),
     entry(
         "fsync_on_close",

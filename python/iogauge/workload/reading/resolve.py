@@ -13,7 +13,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import BlockSize, Checksum, EngineKind, Job, Pacing, PerDirection, Rw, UniformDistribution
+from iogauge.schema import (
+    BlockSize,
+    Checksum,
+    Direction,
+    EngineKind,
+    Job,
+    Pacing,
+    PerDirection,
+    Rw,
+    UniformDistribution,
+)
 from iogauge.text import invalid
 from iogauge.workload import verification
 from iogauge.workload.numbers import SECOND
@@ -32,8 +42,8 @@ _PER_DIRECTION = {
 }
 
 _WITHOUT_PATTERN = (
-    "rate", "rate_iops", "rate_process", "thinktime", "time_based", "loops", "io_size", "offset_increment",
-    "fsync", "fdatasync", "sync_file_range", "zonemode", "zonesize", "latency_target",
+    "rate", "rate_iops", "rate_iops_min", "rate_process", "thinktime", "time_based", "loops", "io_size",
+    "offset_increment", "fsync", "fdatasync", "sync_file_range", "zonemode", "zonesize", "latency_target",
 )  # fmt: skip
 """Options of patterns that would have no effect on a trace, and that fio ignores silently."""
 _WITHOUT_FLOW = ("thinktime_ns", "verify", "read_iolog")
@@ -170,16 +180,20 @@ class _Resolver:
         for maximum, minimum in zip(_three(rate), _three(least), strict=True):
             if maximum and minimum > maximum:
                 raise self._error("rate_min", "is above rate", "lower rate_min, or raise rate")
-        self._least_iops(iops)
+        self._least_iops(iops, rate)
 
-    def _least_iops(self, iops: PerDirection[int]) -> None:
-        least, sizes = _three(self._get("rate_iops_min")), _three(self._values["bs"])
-        for maximum, minimum, size in zip(_three(iops), least, sizes, strict=True):
+    def _least_iops(self, iops: PerDirection[int], rate: PerDirection[int]) -> None:
+        for way in ("read", "write", "trim"):
+            minimum = getattr(self._get("rate_iops_min"), way)
+            if not minimum or Direction(way) not in self._get("rw").directions:
+                continue
+            size: BlockSize = getattr(self._values["bs"], way)
+            maximum = getattr(iops, way) or getattr(rate, way) // size.minimum_bytes
             if maximum and minimum > maximum:
                 raise self._error(
-                    "rate_iops_min", "is above rate_iops", "lower rate_iops_min, or raise rate_iops"
+                    "rate_iops_min", "is above the rate", "lower rate_iops_min, or raise the rate"
                 )
-            if minimum and size.minimum_bytes != size.maximum_bytes:
+            if size.minimum_bytes != size.maximum_bytes:
                 raise self._error(
                     "rate_iops_min", "needs one block size", "use rate_min, in bytes a second, or one size"
                 )
