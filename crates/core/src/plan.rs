@@ -438,7 +438,7 @@ impl WorkerPlan {
     }
 }
 
-/// The workers that start together, but for those that wait for others of them.
+/// The workers between two barriers. Those without `waits_for` start together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct StagePlan {
     /// Whether the run waits before this stage until its caller lets it go on.

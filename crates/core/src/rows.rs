@@ -73,12 +73,9 @@ impl Row {
         self.steady.get_or_insert_with(|| Steady::new(steady));
     }
 
-    /// Returns the workers of a row that has just become steady, once.
-    pub fn settled(&mut self) -> Vec<usize> {
-        match std::mem::take(&mut self.settled) {
-            true => self.sources.keys().copied().collect(),
-            false => Vec::new(),
-        }
+    /// Returns whether the row has just become steady, once.
+    pub fn settled(&mut self) -> bool {
+        std::mem::take(&mut self.settled)
     }
 
     /// Adds a worker's slice, and zeros for the time between its last slice and this one.

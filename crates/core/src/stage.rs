@@ -26,7 +26,7 @@ pub enum Stop {
 enum Phase {
     Preparing,
     Ready,
-    /// It waited for others, and may begin.
+    /// Its wait is over; it has not reported that it began.
     Released,
     Running,
     Finished,
@@ -156,6 +156,13 @@ impl Stage {
         (worker.phase, worker.begun) = (Phase::Running, Some(since_start));
     }
 
+    /// Notes that these workers are being stopped: if they still wait, they never begin.
+    pub fn stopping(&mut self, workers: &[usize]) {
+        for &worker in workers {
+            self.workers[worker].ending = true;
+        }
+    }
+
     /// Whether a worker has begun.
     pub fn has_begun(&self, worker: usize) -> bool {
         self.workers[worker].begun.is_some()
@@ -165,7 +172,8 @@ impl Stage {
     /// failed, returns the workers that end with it: those that its `exit_what` names, as in fio.
     pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
         let worker = &mut self.workers[worker];
-        let began = std::mem::replace(&mut worker.phase, Phase::Finished) == Phase::Running;
+        let phase = std::mem::replace(&mut worker.phase, Phase::Finished);
+        let began = phase == Phase::Running || (phase == Phase::Released && failed);
         if !began || !(worker.exitall || worker.exitall_on_error && failed) {
             return Vec::new();
         }

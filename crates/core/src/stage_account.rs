@@ -57,9 +57,10 @@ pub struct WorkerEnd<'a, Q: Handover> {
 /// The account of one stage.
 ///
 /// Order of calls: [`ready`](Self::ready) for every worker, then [`begin`](Self::begin). While the stage runs:
-/// [`release`](Self::release), [`begun`](Self::begun), [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
-/// [`interrupt`](Self::interrupt) and [`fail`](Self::fail). At last: [`end`](Self::end) once for every worker, the last
-/// [`intervals`](Self::intervals), and [`into_result`](Self::into_result).
+/// [`release`](Self::release), [`begun`](Self::begun), [`collect`](Self::collect), [`intervals`](Self::intervals),
+/// [`is_too_slow`](Self::is_too_slow), [`interrupt`](Self::interrupt) and [`fail`](Self::fail). At last:
+/// [`end`](Self::end) once for every worker, the last [`intervals`](Self::intervals), and
+/// [`into_result`](Self::into_result).
 #[derive(Debug)]
 pub struct StageAccount<'a> {
     plan: &'a StagePlan,
@@ -177,7 +178,7 @@ impl<'a> StageAccount<'a> {
     /// Merges the slices that a worker handed over, and returns them to it empty.
     pub fn collect(&mut self, worker: usize, slices: &impl SliceSource) {
         if !self.stage.has_begun(worker) {
-            return; // It is about to be reported, or never begins.
+            return; // Its slices stay with it until it is said to have begun.
         }
         let row = &mut self.rows[self.accounts[worker].row];
         while let Some(mut slice) = slices.next_full() {
@@ -197,10 +198,13 @@ impl<'a> StageAccount<'a> {
 
     /// Returns the running workers of rows that have just become steady; the driver must stop them.
     pub fn settled(&mut self) -> Vec<usize> {
-        let settled = self.rows.iter_mut().flat_map(Row::settled);
-        settled
+        let settled: Vec<bool> = self.rows.iter_mut().map(Row::settled).collect();
+        let running: Vec<usize> = (0..self.accounts.len())
+            .filter(|&worker| settled[self.accounts[worker].row])
             .filter(|&worker| self.accounts[worker].result.is_none())
-            .collect()
+            .collect();
+        self.stage.stopping(&running);
+        running
     }
 
     /// Checks how far a worker is (bytes completed by direction: read, write, trim). Returns true if it fell below its

@@ -18,7 +18,7 @@ from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.execution.bookkeeping import Written, enter
 from iogauge.execution.ceiling import measure_ceiling
-from iogauge.execution.core import clock, handed_over, probe, run_plan, start_real
+from iogauge.execution.core import OnStage, clock, handed_over, probe, run_plan, start_real
 from iogauge.execution.figures import OwnBytes, row_figures
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.latency_split import OwnLatencies
@@ -79,7 +79,7 @@ def execute(
     on_interval: Callable[[Interval], None] | None = None,
     on_message: Callable[[str], None] | None = None,
     on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
-    on_stage: Callable[[int], None] | None = None,
+    on_stage: OnStage | None = None,
     ceiling: Ceiling | None = None,
     readonly: bool = False,
     allow_exec: bool = False,
@@ -99,8 +99,9 @@ def execute(
         spill: the file to which every request is logged.
         log_drops: drop requests from the log if it cannot be written fast enough; otherwise the load waits.
         readonly: refuse jobs that write, before any target is opened, and the layout of files to be read.
-        on_stage: called before every later stage that follows a command or begins with one (``exec_postrun``,
-            ``exec_prerun``), with its index, while the run waits. An IogaugeError ends the run there.
+        on_stage: called while the run waits before a stage, if a job before it has an exec_postrun or one of its own
+            an exec_prerun. Gets the stage's index and a function that tells whether the run was interrupted. An
+            IogaugeError ends the run there.
         allow_exec: accept jobs with commands, which the caller runs.
         state: the state in which the flash of drive models begins; real targets are used as they are.
         trace_latency: trace the block layer's events, for the distributions of the parts of lat; needs root.

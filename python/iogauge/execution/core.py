@@ -19,6 +19,9 @@ from iogauge.schema import (
     RunResult,
 )
 
+OnStage = Callable[[int, Callable[[], bool]], None]
+"""Takes the index of a stage that is about to begin, and a function that tells whether the run was interrupted."""
+
 _POLL_S = 0.2
 
 
@@ -68,7 +71,7 @@ def run_plan(
     on_spilled: Callable[[str | None], None] = lambda _: None,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None] | None = None,
-    on_stage: Callable[[int], None] | None = None,
+    on_stage: OnStage | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Begin a plan with ``start``, run it to its end, and return its result.
@@ -76,8 +79,8 @@ def run_plan(
     ``interrupts`` must be entered: the first interrupt stops the run, the second one stops the wait for requests in
     flight. Every request is appended to the descriptor ``spill``; at the end, ``on_spilled`` gets the core's report on
     it. ``on_interval`` gets every interval, in order within a row. If it raises, the run is stopped and the error is
-    raised at its end. ``on_stage`` is called with the index of every stage that is held, before it begins; an
-    IogaugeError ends the run there and is the error of its result. Raises IogaugeError if the run cannot be started.
+    raised at its end. ``on_stage`` is called before every stage that is held; an IogaugeError ends the run there and is
+    the error of its result. Raises IogaugeError if the run cannot be started.
     """
     try:
         handle = start(plan, spill)
@@ -89,7 +92,7 @@ def run_plan(
         on_spilled(handle.spilled())
 
 
-def _ignore(_: object) -> None:
+def _ignore(*_: object) -> None:
     pass
 
 
@@ -97,7 +100,7 @@ def _follow(
     handle: Handle,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None],
-    on_stage: Callable[[int], None],
+    on_stage: OnStage,
     say: Callable[[str], None],
 ) -> RunResult:
     finished: str | None = None
@@ -113,10 +116,10 @@ def _follow(
             for what, text in events:
                 if what == "interval" and failure is None:
                     on_interval(Interval.model_validate_json(text))
-                elif what == "held" and failure is None and interrupts.count == obeyed:
-                    refusal = _refusal(on_stage, int(text))
+                elif what == "held" and failure is None and not interrupts.count:
+                    refusal = _refusal(on_stage, int(text), interrupts)
                     # After an interrupt the run is stopped below, even if a command failed because of it.
-                    if interrupts.count == obeyed:
+                    if not interrupts.count:
                         handle.proceed(refusal)
             if interrupts.count > obeyed:
                 handle.stop() if obeyed == 0 else handle.give_up()
@@ -133,10 +136,10 @@ def _follow(
     return RunResult.model_validate_json(finished)
 
 
-def _refusal(on_stage: Callable[[int], None], stage: int) -> str | None:
+def _refusal(on_stage: OnStage, stage: int, interrupts: Interrupts) -> str | None:
     """Return why a stage must not begin, if that is so."""
     try:
-        on_stage(stage)
+        on_stage(stage, lambda: interrupts.count > 0)
     except IogaugeError as error:
         return f"{error} (hint: {error.hint})" if error.hint else str(error)
     return None

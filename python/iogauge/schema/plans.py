@@ -418,7 +418,7 @@ class WorkerPlan(Model):
 
 
 class StagePlan(Model):
-    """The workers that start together, but for those that wait for others of them."""
+    """The workers between two barriers. Those without ``waits_for`` start together."""
 
     held: bool = False
     """Whether the run waits before this stage until its caller lets it go on."""

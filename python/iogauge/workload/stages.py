@@ -1,8 +1,8 @@
-"""Divides the jobs of a file into stages: jobs that start together, after all earlier ones have ended.
+"""Divides the jobs of a file into stages. A stage begins after all earlier jobs have ended.
 
 stonewall begins a stage. So does wait_for, where that means the same as in fio: the job waits for all jobs of the stage
-before it, and every job after it waits, too. Elsewhere it begins in the middle of a stage (``waits``), unless the job
-that it waits for is in an earlier stage.
+before it, and every job after it waits, too. Elsewhere the job stays in its stage, and begins when the awaited job ends
+(``waits``). If the awaited job is in an earlier stage, it begins with its own stage.
 
 Source: fio 3.33's backend.c (run_threads, waitee_running), init.c (wait_for_ok).
 """
@@ -27,26 +27,27 @@ def stages(jobs: Sequence[Job], *, source: str = "job file") -> list[int]:
     for wall in _walls(jobs):
         parts = _parts(jobs, wall, source)
         if parts is None:
-            _refuse_flows(jobs[wall.start : wall.stop], source)
+            _refuse_flows(jobs, wall, source)
         first = numbers[-1] + 1 if numbers else 0
         numbers += [first + part for part in parts or [0] * len(wall)]
     return numbers
 
 
-def waits(jobs: Sequence[Job]) -> list[int | None]:
-    """Return for each job the job of the same stage whose end it waits for, by its index.
+def waits(jobs: Sequence[Job]) -> list[frozenset[int]]:
+    """Return for each job the jobs of its stage that end before it begins, by their indices.
 
     >>> waits([Job(name="a"), Job(name="b"), Job(name="c", wait_for="a")])
-    [None, None, 0]
+    [frozenset(), frozenset(), frozenset({0})]
     >>> waits([Job(name="a"), Job(name="b", wait_for="a")])
-    [None, None]
+    [frozenset(), frozenset()]
     """
     of_jobs = stages(jobs)
-    awaited = [_awaited(jobs, index, "job file") if job.wait_for else None for index, job in enumerate(jobs)]
-    return [
-        None if other is None or of_jobs[other] < stage else other
-        for other, stage in zip(awaited, of_jobs, strict=True)
-    ]
+    ended: list[frozenset[int]] = []
+    for index, job in enumerate(jobs):
+        other = _awaited(jobs, index, "job file") if job.wait_for else None
+        inside = other is not None and of_jobs[other] == of_jobs[index]
+        ended.append(ended[other] | {other} if other is not None and inside else frozenset())
+    return ended
 
 
 def held(jobs: Sequence[Job]) -> list[bool]:
@@ -85,10 +86,11 @@ def _parts(jobs: Sequence[Job], wall: range, source: str) -> list[int] | None:
     return numbers if stands_apart else None
 
 
-def _refuse_flows(jobs: Sequence[Job], source: str) -> None:
+def _refuse_flows(jobs: Sequence[Job], wall: range, source: str) -> None:
     """Raise IogaugeError for a job of a flow that begins after others of its stage: they would wait for it."""
-    for job in jobs:
-        if job.wait_for and job.flow:
+    for index in wall:
+        job = jobs[index]
+        if job.flow and job.wait_for and _awaited(jobs, index, source) >= wall.start:
             raise IogaugeError(
                 f"{source}: [{job.name}] flow is not supported for a job that begins in the middle of others",
                 hint="use stonewall, so that all jobs of the flow begin together",

@@ -35,14 +35,14 @@ def test_jobs_that_wait_begin_a_stage(awaited: tuple[str, ...], expected: list[i
 @pytest.mark.parametrize(
     ("awaited", "expected"),
     [
-        (("", "", "a"), [None, None, 0]),
-        (("", "a", ""), [None, 0, None]),
-        (("", "a", "a", "b"), [None, 0, 0, 1]),
-        (("", "|", "", "a", "b"), [None, None, None, None, 1]),
+        (("", "", "a"), [set(), set(), {0}]),
+        (("", "a", ""), [set(), {0}, set()]),
+        (("", "a", "a", "b"), [set(), {0}, {0}, {0, 1}]),
+        (("", "|", "", "a", "b"), [set(), set(), set(), set(), {1}]),
     ],
 )
 def test_jobs_that_wait_while_others_run_are_in_one_stage(
-    awaited: tuple[str, ...], expected: list[int | None]
+    awaited: tuple[str, ...], expected: list[set[int]]
 ) -> None:
     waiting = jobs(*awaited)
     walls = [index for index, job in enumerate(waiting) if job.stonewall]

@@ -67,7 +67,7 @@ impl Events {
     }
 }
 
-/// Where a run waits before a stage, and the answer of whoever follows it.
+/// Where a run waits before a stage, and its caller's answer.
 #[derive(Debug, Default)]
 pub struct Hold {
     answer: Mutex<Option<Result<(), String>>>,
@@ -81,7 +81,7 @@ impl Hold {
         self.answered.notify_all();
     }
 
-    /// Waits for the answer. Returns `Ok` on an order to stop, too; the stage then ends the run.
+    /// Waits for the answer. Returns `Ok` on an order to stop, too.
     ///
     /// # Errors
     /// If the run must end.

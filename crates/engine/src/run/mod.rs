@@ -169,6 +169,10 @@ fn collect(
                 result.error = refusal;
                 break;
             }
+            if stop_flags.stop.load(Ordering::Relaxed) {
+                result.stopped_by = Some(Stop::Interrupt);
+                break;
+            }
         }
         let context = stage_runner::Context {
             plan,

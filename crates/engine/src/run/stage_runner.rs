@@ -262,8 +262,10 @@ impl StageRunner<'_> {
         self.pass_on_interrupt();
         match report {
             Report::Ended(end) => self.take_end(worker, end),
-            Report::Begun(at) => self.account.begun(worker, at),
-            Report::Ready(..) => {}
+            Report::Begun(at) if !self.account.has_ended(worker) => {
+                self.account.begun(worker, at);
+            }
+            Report::Begun(_) | Report::Ready(..) => {}
         }
     }
 

@@ -131,7 +131,7 @@ def make_plan(
         parts = {
             "replay": replays.get(clone.job),
             "verify": verify_plan(job, number=number),
-            "waits_for": tuple(i for i, other in enumerate(stages[-1]) if other.job == awaited[clone.job]),
+            "waits_for": tuple(i for i, other in enumerate(stages[-1]) if other.job in awaited[clone.job]),
         }
         stages[-1].append(worker.model_copy(update=parts))
     for workers in stages:

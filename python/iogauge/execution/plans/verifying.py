@@ -108,12 +108,11 @@ def require_written(path: str, *, size_bytes: int) -> None:
 
 def refuse_shared(workers: Sequence[WorkerPlan]) -> None:
     """Raise IogaugeError if a worker verifies a region that another worker of the stage changes at the same time."""
-    ended = _ended_before(workers)
     for number, reader in enumerate(workers):
         if not _verifies(reader):
             continue
         for other, writer in enumerate(workers):
-            apart = other in ended[number] or number in ended[other]
+            apart = other in reader.waits_for or number in writer.waits_for
             if writer is reader or apart or not _changes(writer):
                 continue
             if shared := _shared(reader.files, writer.files):
@@ -124,14 +123,6 @@ def refuse_shared(workers: Sequence[WorkerPlan]) -> None:
                     hint="give each its own region (offset, offset_increment, size) or file, raise iodepth instead of "
                     "numjobs, or use stonewall",
                 )
-
-
-def _ended_before(workers: Sequence[WorkerPlan]) -> list[set[int]]:
-    """Return for each worker of a stage the workers that end before it begins."""
-    ended: list[set[int]] = []
-    for worker in workers:
-        ended.append(set(worker.waits_for).union(*(ended[other] for other in worker.waits_for)))
-    return ended
 
 
 def _verifies(worker: WorkerPlan) -> bool:

@@ -9,20 +9,18 @@ Source: fio 3.33's backend.c (exec_string, thread_main).
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
+from iogauge.execution.interrupts import Interrupts
 from iogauge.schema import JobFile
 from iogauge.store.outputs import Claims, Existing, Output
 from iogauge.workload.stages import stages
 
 _NAMES = ("prerun", "postrun")
-_INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)
-"""The status of a command that Ctrl-C ended, and of a shell whose command it ended."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,17 @@ class JobCommands:
                     output = claims.file(Path(f"{job.name}.{name}.txt"), existing=Existing.REPLACE)
                     self._commands.extend([_Command(job.name, name, stage, command, output)] * job.numjobs)
 
-    def before(self, stage: int) -> None:
-        """Run the commands between the stage before and this one. Raises IogaugeError if an exec_prerun fails.
+    def before(self, stage: int, interrupted: Callable[[], bool] = lambda: False) -> None:
+        """Run the exec_postrun commands of stages that ended, then the exec_prerun commands of this stage.
 
-        A failed exec_postrun is only reported, as in fio.
+        After an interrupt no further command begins. A failed exec_postrun is only reported, as in fio. Raises
+        IogaugeError if an exec_prerun fails.
         """
         ended, self._begun = range(self._begun, stage), stage
-        self._after(ended)
+        self._after(ended, interrupted)
         for command in self._of("prerun", [stage]):
+            if interrupted():
+                return
             if status := self._status(command):
                 raise IogaugeError(
                     f"{command.job}: exec_prerun ended with status {status}",
@@ -63,21 +64,20 @@ class JobCommands:
                 )
 
     def after(self, stage: int) -> None:
-        """Run the commands after the last stage that began, which is this one."""
-        self._after(range(self._begun, stage + 1))
+        """Run the exec_postrun commands up to this stage, the last that began."""
+        with Interrupts() as interrupts:
+            self._after(range(self._begun, stage + 1), lambda: interrupts.count > 0)
 
-    def _after(self, ended: Iterable[int]) -> None:
+    def _after(self, ended: Iterable[int], interrupted: Callable[[], bool]) -> None:
         for command in self._of("postrun", ended):
+            if interrupted():
+                return
             try:
-                status = self._status(command)
+                if status := self._status(command):
+                    self._say(f"{command.job}: exec_postrun ended with status {status}")
             except IogaugeError as error:
                 # What was measured must not be lost for it.
                 self._say(error.render())
-                continue
-            if status:
-                self._say(f"{command.job}: exec_postrun ended with status {status}")
-            if status in _INTERRUPTED:
-                return
 
     def _of(self, name: str, of_stages: Iterable[int]) -> list[_Command]:
         wanted = set(of_stages)

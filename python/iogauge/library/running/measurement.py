@@ -193,9 +193,9 @@ def measure(
         logs.started()
         on_start(plan, targets)
 
-    def next_stage(stage: int) -> None:
+    def next_stage(stage: int, interrupted: Callable[[], bool]) -> None:
         if logs.commands:
-            logs.commands.before(stage)
+            logs.commands.before(stage, interrupted)
 
     def interval_over(interval: Interval) -> None:
         on_interval(interval)

@@ -102,7 +102,7 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
                 filled = outputs.keys() - empty_names(job)
                 files = {name: opened[outputs[name]] for name in sorted(filled)}
                 searches = worker.latency_target and not worker.latency_target.keeps_adjusting
-                # When a job that waits for another began, its first request shows.
+                # The first request shows when a job that waited began.
                 origin_ns = None if searches else origins_ns.get(worker.row)
                 yield _RowLogs(stage, worker.row, origin_ns, files, job, worker.io_priority or 0)
 

@@ -343,8 +343,8 @@ DIRECTORY = Option(
     category=Category.TARGET,
     kind=patterns.DIRECTORIES,
     default="the working directory",
-    help="Directory of the files; put before every file name after this option. Of several, separated by ':', each "
-    "clone in turn has its files in the next one; files that filename names lie in the first.",
+    help="Directory of the files; put before every file name after this option. Separate several with "
+    "':'; clones take them in turn. Files named by filename are in the first.",
     store=lambda partial, value: partial.values.update(directory=value),
     text=lambda job: (
         patterns.DIRECTORIES.write(job.directory) if job.directory and not job.filenames else None

@@ -317,7 +317,7 @@ _RATE = (
         Category.RATE,
         count(unit="1/s"),
         "none",
-        "The same in I/Os a second. Needs one block size, and counts its bytes.",
+        "End the job if it does fewer I/Os a second. Its bytes are checked, so all its blocks must have one size.",
     ),
     entry(
         "rate_process",
@@ -469,8 +469,8 @@ _DURABILITY = (
         Category.DURABILITY,
         SWITCH,
         "0",
-        "Sync each file after each pass of the job over its region; with time_based, and in the ramp, only at the end. "
-        "That time belongs to the job, so its rate includes it.",
+        "Sync each file after each pass over its region. Passes of the ramp and of time_based jobs are not synced; "
+        "such a job syncs at its end. That time belongs to the job, so its rate includes it.",
     ),
     entry(
         "fsync_on_close",
