@@ -92,6 +92,7 @@ pub struct Worker {
     last_due: Nanos,
     /// When the first write since the last sync was intended; `Nanos::MAX` if there is none.
     first_unsynced: Nanos,
+    /// The syncs of its files after each pass.
     closing: ClosingSyncs,
     last_was_sync: bool,
     issue_gap: IssueGap,

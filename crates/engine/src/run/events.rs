@@ -1,4 +1,4 @@
-//! Passes events from a run to its poller, and the order to stop in the other direction.
+//! Passes events from a run to its poller, and in the other direction the order to stop and the answer to a held run.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
