@@ -199,8 +199,8 @@ impl Worker {
         self.wait_until(now + 1)
     }
 
-    /// Syncs the files if the job asks for that between passes, and reads back what the pass wrote. Then begins the next
-    /// pass or ends.
+    /// Syncs the files if the job asks for that between passes, and reads back what the pass wrote. Then begins the
+    /// next pass or ends.
     #[cold]
     fn end_pass(&mut self, now: Nanos) -> Want {
         if self.closing.follows_pass() {
