@@ -9,8 +9,9 @@ and their latency counts from when they should have started. With --over depth o
 the next request, and the depth of a job, or the number of jobs, varies.
 
 Every load is judged by the 95 % interval of its figures: it keeps the limit, misses it, or shows neither and runs
-again, four times as long. The search halves the gap around the limit until it is narrower than --precision, and then
-runs the loads at both ends of the gap again, for longer, so that neither a disturbance nor a burst decides.
+again, four times as long, or sixteen times where neighbouring seconds are much alike. The search halves the gap around
+the limit until it is narrower than --precision, and then runs the loads at both ends of the gap again, for longer, so
+that neither a disturbance nor a burst decides.
 
 Writes destroy data, so a block device needs --destroy; the default load only reads, and a file that is there stays as
 it is. The search is saved as a review: 'iogauge review --resume DIRECTORY' continues it, 'iogauge report DIRECTORY'

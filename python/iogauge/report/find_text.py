@@ -11,7 +11,7 @@ from iogauge.text import numbers
 from iogauge.text.grid import folded, labelled
 
 _MOST_ROWS = 14
-"""Loads that the table has: those nearest to the limit."""
+"""Loads that the table has: those nearest to the limit, each with its longest run."""
 
 
 def find_text(result: SuiteResult, warnings: Sequence[str] = ()) -> str:
@@ -37,8 +37,8 @@ def _lines(result: SuiteResult, warnings: Sequence[str]) -> Iterator[str]:
     yield ""
     tried = _nearest(search)
     yield from folded([_head(result, search), *(_row(result, load) for load in tried)])
-    if len(tried) < len(search.loads):
-        yield f"... {numbers.counted(len(search.loads) - len(tried), 'load')} further from the limit"
+    if further := len(search.deciding) - len(tried):
+        yield f"... {numbers.counted(further, 'load')} further from the limit"
     latencies = [latency for load in tried for latency in load.latencies if latency is not None]
     if any(not latency.supported for latency in latencies):
         yield "~ has too few samples for this figure: run longer"
@@ -51,8 +51,8 @@ def _lines(result: SuiteResult, warnings: Sequence[str]) -> Iterator[str]:
 def _nearest(search: SearchResult) -> tuple[TriedLoad, ...]:
     """Return the loads nearest to the limit, the lowest first."""
     near = search.holds or search.breaks or search.loads[-1].at
-    chosen = sorted(search.loads, key=lambda load: max(load.at / near, near / load.at))[:_MOST_ROWS]
-    return tuple(load for load in search.loads if load in chosen)
+    chosen = sorted(search.deciding, key=lambda load: max(load.at / near, near / load.at))[:_MOST_ROWS]
+    return tuple(sorted(chosen, key=lambda load: load.at))
 
 
 def _head(result: SuiteResult, search: SearchResult) -> list[str]:
@@ -74,7 +74,7 @@ def _row(result: SuiteResult, load: TriedLoad) -> list[str]:
     shown = numbers.rate if goal.quantity == "iops" else numbers.megabytes
     outcome = load.verdict + ("" if load.served else ": not served")
     return [
-        numbers.position(load.at) + (" (longer)" if load.longer else ""),
+        numbers.position(load.at),
         numbers.in_digits(load.rate.value, load.rate.low, load.rate.high, shown)[0],
         *(
             "-"

@@ -128,8 +128,8 @@ class TriedLoad:
     """A load that a search tried."""
 
     at: float
-    longer: bool
-    """Whether it ran longer than usual, because its first run showed nothing."""
+    effort: int
+    """Its length, as a multiple of the usual one: a load runs again for longer if a run shows nothing."""
     outcome: str
     """``met``, ``missed`` or ``not shown``."""
     served: bool
@@ -164,9 +164,14 @@ class SearchResult:
     most: Figure | None
     """The highest rate of a load that keeps them: IOPS or bytes a second."""
     loads: tuple[TriedLoad, ...]
-    """All loads, the lowest first."""
+    """All loads, the lowest first; of one load, the shortest run first."""
     ended: bool
     """Whether the search has ended."""
+
+    @property
+    def deciding(self) -> tuple[TriedLoad, ...]:
+        """The longest run of each load, which decides; the lowest load first."""
+        return tuple({load.at: load for load in self.loads}.values())
 
 
 @dataclass(frozen=True)

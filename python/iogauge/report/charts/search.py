@@ -65,7 +65,6 @@ def search_table(drives: Sequence[SuiteResult]) -> Table:
         goal, search = drive.plan.goal, drive.conclusions.search
         assert goal is not None
         assert search is not None
-        repeated = {load.at for load in search.loads if load.longer}
         unit, scale = ("IOPS", 1.0) if goal.quantity == "iops" else ("MB/s", 1e6)
         for load in search.loads:
             for limit, latency in zip(goal.limits, load.latencies, strict=True):
@@ -74,7 +73,7 @@ def search_table(drives: Sequence[SuiteResult]) -> Table:
                         "drive": drive.label,
                         "position": load.at,
                         "outcome": load.verdict if load.served else _NOT_SERVED,
-                        "decides": load.longer or load.at not in repeated,
+                        "decides": load in search.deciding,
                         "rate": load.rate.value / scale,
                         "unit": unit,
                         "limit": limit.text,

@@ -167,10 +167,8 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
         estimate = numbers.placed(numbers.three_digits(search.estimate), axis.unit)
         yield KeyFigure(f"{about}Limit, estimated", estimate, ", ".join(ends))
     for name, at in (("Kept", kept), ("Missed", missed)):
-        longest = max(
-            (load for load in search.loads if load.at == at), key=lambda load: load.longer, default=None
-        )
-        for limit, figure in zip(goal.limits, longest.latencies if longest else (), strict=False):
+        deciding = next((load for load in search.deciding if load.at == at), None)
+        for limit, figure in zip(goal.limits, deciding.latencies if deciding else (), strict=False):
             if at is not None and figure is not None:
                 yield _key_figure(f"{about}{name} at {numbers.placed(at, axis.unit)}: {limit.figure}", figure)
     if search.most is not None:

@@ -6,6 +6,9 @@ large steps, and then halves the bracket. A load that shows nothing lies close t
 times as long. If that shows nothing either, the search narrows the bracket on both sides of it. It ends when neighbours
 are as close as requested, or after ``MOST_TRIALS``.
 
+Where neighbouring seconds correlate, a trial may be too short for an interval. Then it does not say whether the limit
+is close, and the load runs again, each time ``LONGER`` times as long, up to the longest trial allowed.
+
 A disturbance can make a load miss the limit for a while, and a burst, such as a cloud disk's credits, can make one meet
 it for a while. So before the search ends, the loads at both ends of the bracket run again, ``LONGER`` times as long. If
 one shows something else then, the search goes on; and if a load met the limit only for a short trial, all further
@@ -24,7 +27,7 @@ from dataclasses import dataclass, replace
 from iogauge.stats.limits import Outcome
 
 LONGER = 4
-"""How many times as long a load runs again whose first trial shows nothing."""
+"""How many times as long a load runs again whose trial shows nothing."""
 MOST_TRIALS = 32
 MOST_UNDECIDED = 3
 """Below this many loads at which nothing is shown, no lower one is tried."""
@@ -39,6 +42,8 @@ class Trial:
     at: float
     outcome: Outcome
     effort: int = 1
+    too_short: bool = False
+    """Whether a figure has no closed interval."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class Range:
     """The search ends when the bracket's upper end exceeds its lower end by at most this share."""
     grain: float
     """Loads are multiples of this."""
+    longest: int = LONGER
+    """The greatest effort of a trial, where shorter ones are too short."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +139,9 @@ def _bursts(trials: Sequence[Trial]) -> bool:
 
 def _confirmation(bracket: Bracket, trials: Sequence[Trial]) -> Next | None:
     """Return a longer trial of a load that ends the bracket; None: there were such trials of both ends."""
-    for load, outcome in ((bracket.breaks, Outcome.MISSED), (bracket.holds, Outcome.MET)):
-        if load is not None and Trial(load, outcome, LONGER) not in trials:
+    confirmed = {trial.at for trial in trials if trial.effort >= LONGER}
+    for load in (bracket.breaks, bracket.holds):
+        if load is not None and load not in confirmed:
             return Next(load, LONGER)
     return None
 
@@ -143,8 +151,8 @@ def _narrower(bracket: Bracket, loads: Range) -> Next | None:
     if _narrow(bracket.holds, bracket.breaks, loads):
         return None
     for trial in bracket.undecided:
-        if trial.effort < LONGER:
-            return Next(trial.at, LONGER)
+        if trial.effort < (loads.longest if trial.too_short else LONGER):
+            return Next(trial.at, trial.effort * LONGER)
     undecided = [trial.at for trial in bracket.undecided]
     above = _between(undecided[-1] if undecided else bracket.holds, bracket.breaks, loads)
     below = None

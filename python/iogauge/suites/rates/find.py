@@ -16,8 +16,9 @@ Source: the question of capacity planning; open loops as in Schroeder, Wierman a
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from iogauge.results.conclusions import Conclusions, SearchResult, TriedLoad
@@ -66,6 +67,10 @@ ENOUGH = 1.5
 """A step is long enough for this many times the samples that its highest quantile needs."""
 MOST_LONGER = 20
 """The most times its usual length that a step gets for that."""
+MOST_EFFORTS = 3
+"""How often a load may run, each time ``LONGER`` times as long."""
+SURE_NS = 60 * 10**9
+"""A run of this length mostly has an interval, even where neighbouring seconds correlate."""
 PRECISION = 0.02
 USUAL = Goal(
     limits=(LatencyLimit(text="p99 < 1ms", quantile=0.99, at_most_ns=1e6),),
@@ -109,7 +114,7 @@ class Find(Suite):
         """
         del request
         goal = _goal(plan)
-        first = next_trial((), _range(goal, most_served(search)))
+        first = next_trial((), _range(plan, most_served(search)))
         assert first is not None
         return plan.model_copy(update={"steps": (_step(StepTemplate.of(plan), goal, first),)})
 
@@ -117,7 +122,7 @@ class Find(Suite):
         """Return the next load to try; none once the search has ended."""
         del repeat
         goal = _goal(plan)
-        chosen = next_trial(_trials(SuiteResult(review, plan), goal), _range(goal, _most(plan, review)))
+        chosen = next_trial(_trials(SuiteResult(review, plan), goal), _range(plan, _most(plan, review)))
         return () if chosen is None else (_step(StepTemplate.of(plan), goal, chosen),)
 
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
@@ -129,18 +134,16 @@ class Find(Suite):
         template = StepTemplate.of(plan)
         load = {**goal.load, _VARIED[goal.over]: MOST[goal.over]} if goal.over in MOST else goal.load
 
-        def trials(number: int, *, at: float) -> tuple[StepPlan, ...]:
-            # Every other one runs again for longer.
-            efforts = (1 + (LONGER - 1) * (count % 2) for count in range(number))
+        def trials(number: int, efforts: Sequence[int], *, at: float) -> tuple[StepPlan, ...]:
             return tuple(
                 replace(template, runtime_ns=_runtime_ns(template, goal, Next(at, effort))).step(
                     f"trial-{count}", count, {JOB: {**load, "iodepth_batch": 1}}
                 )
-                for count, effort in enumerate(efforts)
+                for count, effort in zip(range(number), itertools.cycle(efforts), strict=False)
             )
 
-        usual = trials(USUAL_TRIALS, at=math.inf)
-        most = trials(MOST_TRIALS, at=grain(goal.load) if goal.over == "rate" else 1)
+        usual = trials(USUAL_TRIALS, (1, LONGER), at=math.inf)
+        most = trials(MOST_TRIALS, _efforts(plan), at=grain(goal.load) if goal.over == "rate" else 1)
         return Ahead(usual[: 1 if plan.search else 0], most, usual, load=0.5)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
@@ -149,14 +152,14 @@ class Find(Suite):
         loads = tuple(
             sorted(
                 (_tried(position, goal) for position in result.positions),
-                key=lambda load: (load.at, load.longer),
+                key=lambda load: (load.at, load.effort),
             )
         )
         if not loads:
             return Conclusions()
         most = _most(result.plan, result.review)
         bracket = bracket_of([trial for _, trial in _paired(result, goal)])
-        ended = next_trial([trial for _, trial in _paired(result, goal)], _range(goal, most)) is None
+        ended = next_trial([trial for _, trial in _paired(result, goal)], _range(result.plan, most)) is None
         search = SearchResult(
             limits=tuple(limit.text for limit in goal.limits),
             unit=result.plan.axis.unit,
@@ -188,9 +191,18 @@ def _most(plan: SuitePlan, review: Review) -> float:
     return most_served(review.record(plan.search.id))
 
 
-def _range(goal: Goal, most: float) -> Range:
+def _efforts(plan: SuitePlan) -> list[int]:
+    """Return the efforts that trials may have: all but the last are shorter than ``SURE_NS``."""
+    efforts = [1, LONGER]
+    while efforts[-1] * plan.runtime_ns < SURE_NS and len(efforts) < MOST_EFFORTS:
+        efforts.append(efforts[-1] * LONGER)
+    return efforts
+
+
+def _range(plan: SuitePlan, most: float) -> Range:
+    goal, longest = _goal(plan), _efforts(plan)[-1]
     if goal.over != "rate":
-        return Range(least=1, most=most, first=FIRST, precision=goal.precision, grain=1)
+        return Range(least=1, most=most, first=FIRST, precision=goal.precision, grain=1, longest=longest)
     step = grain(goal.load)
     return Range(
         least=max(most / LEAST_SHARE, step),
@@ -198,6 +210,7 @@ def _range(goal: Goal, most: float) -> Range:
         first=max(most / 2, step),
         precision=goal.precision,
         grain=step,
+        longest=longest,
     )
 
 
@@ -243,8 +256,15 @@ def _trials(result: SuiteResult, goal: Goal) -> list[Trial]:
 def _paired(result: SuiteResult, goal: Goal) -> Iterable[tuple[Position, Trial]]:
     """Yield each measured load with its trial."""
     for position in result.positions:
-        effort = LONGER if position.plan.label else 1
-        yield position, Trial(position.at, _outcome(position, goal), effort)
+        figures = [_figure(position, limit) for limit in goal.limits]
+        too_short = any(figure is not None and None in (figure.low, figure.high) for figure in figures)
+        yield position, Trial(position.at, _outcome(position, goal), _effort(position), too_short)
+
+
+def _effort(position: Position) -> int:
+    """Return how many times as long as usual a trial ran, as its step's name has it."""
+    *_, last = position.plan.id.split("-")
+    return int(last.removesuffix("x")) if last.endswith("x") else 1
 
 
 def _outcome(position: Position, goal: Goal) -> Outcome:
@@ -281,7 +301,7 @@ def _figure(position: Position, limit: LatencyLimit) -> Figure | None:
 def _tried(position: Position, goal: Goal) -> TriedLoad:
     return TriedLoad(
         at=position.at,
-        longer=bool(position.plan.label),
+        effort=_effort(position),
         outcome=_outcome(position, goal).value,
         served=not _overloads(position, goal),
         rate=_rate(position, goal),
@@ -325,7 +345,7 @@ def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, search: Search
         """Return the longest run at a load."""
         return max(
             (position for position in result.positions if position.at == load),
-            key=lambda position: bool(position.plan.label),
+            key=_effort,
         )
 
     if not search.ended:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.stats.limits import Outcome
-from iogauge.suites.rates.bracket import MOST_TRIALS, Next, Range, Trial, bracket_of, next_trial
+from iogauge.suites.rates.bracket import LONGER, MOST_TRIALS, Next, Range, Trial, bracket_of, next_trial
 
 Oracle = Callable[[Next], Outcome]
 
@@ -20,6 +21,16 @@ def searched(loads: Range, oracle: Oracle) -> list[Trial]:
     trials: list[Trial] = []
     while (chosen := next_trial(trials, loads)) is not None:
         trials.append(Trial(chosen.at, oracle(chosen), chosen.effort))
+    return trials
+
+
+def alike(loads: Range, knee: float, *, needed: int) -> list[Trial]:
+    """Return the trials of a search whose figures have no interval below an effort."""
+    trials: list[Trial] = []
+    while (chosen := next_trial(trials, loads)) is not None:
+        too_short = chosen.effort < needed
+        outcome = Outcome.NOT_SHOWN if too_short else exact(knee)(chosen)
+        trials.append(Trial(chosen.at, outcome, chosen.effort, too_short))
     return trials
 
 
@@ -92,6 +103,23 @@ def test_where_nothing_is_shown_the_search_does_not_go_far_down() -> None:
     trials = searched(rates(), lambda _: Outcome.NOT_SHOWN)
     assert bracket_of(trials).holds is None
     assert min(trial.at for trial in trials) > 1e6 / 100
+
+
+@given(knee=st.floats(1000, 990_000), needed=st.sampled_from([LONGER, LONGER**2]))
+def test_loads_whose_seconds_are_alike_run_until_they_have_an_interval(knee: float, needed: int) -> None:
+    loads = replace(rates(precision=0.1), longest=LONGER**2)
+    trials = alike(loads, knee, needed=needed)
+    bracket = bracket_of(trials)
+    assert bracket.holds is not None
+    assert bracket.breaks is not None
+    assert bracket.holds <= knee < bracket.breaks
+    assert max(trial.effort for trial in trials) == needed
+
+
+def test_no_trial_is_longer_than_allowed() -> None:
+    trials = alike(rates(), 500_000, needed=LONGER**2)
+    assert bracket_of(trials).holds is None
+    assert max(trial.effort for trial in trials) == LONGER
 
 
 @given(knee=st.integers(1, 256))
