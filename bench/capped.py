@@ -1,15 +1,16 @@
-"""How often ``find`` finds the limit of a real file: ``python -m bench.capped FILE [SEARCHES] [FIRST_SEED]``, as root.
+"""How often ``find`` finds the limit of a file; as root: ``python -m bench.capped FILE [--searches N] [--seed N]``.
 
-The kernel caps how often a control group reads the disk below the file, as a cloud caps an instance. Below the cap a
-request takes as long as the disk needs; above it the queue grows for as long as one measures. So the most that keeps a
-limit is the cap, whatever else uses the disk. Before and after each search, fio reads the file as fast as it may, in
-the same group: that is the limit that the search's interval has to hold.
+The kernel caps how often a control group reads the disk below the file, as a cloud caps an instance. Below the cap only
+the disk decides how long a request takes; above it the queue grows for as long as one measures. So the most that keeps
+a limit is the cap, whatever else uses the disk. Before and after each search, fio reads the file as fast as it may, in
+the same group: the search's interval has to hold what fio reads.
 
 FILE is made where there is none, and removed at the end.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -28,26 +29,30 @@ CAP = 5000
 """Reads a second."""
 LIMIT = "p99 < 50ms"
 """More than the disk takes by itself, less than a queue that grows for seconds."""
-SIZE = "1g"
+SIZE_BYTES = 1 << 30
 PRECISION = "0.05"
 GROUPS = Path("/sys/fs/cgroup")
+
+Join = Callable[[], None]
+"""Moves the calling process into a control group."""
 
 
 def disk_of(file: Path) -> str:
     """Return major and minor number of the whole disk below a file: only whole disks can be capped."""
     number = file.stat().st_dev
-    folder = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve(strict=True)
+    folder = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    if not folder.exists():
+        sys.exit(f"{file}: its file system is not on one disk or partition")
     if (folder / "partition").exists():
         folder = folder.parent
     return (folder / "dev").read_text().strip()
 
 
 @contextlib.contextmanager
-def capped(disk: str) -> Iterator[Callable[[], None]]:
-    """Make a control group that reads ``disk`` at most ``CAP`` times a second; yield what moves a process into it."""
-    name = f"iogauge-{os.getpid()}"
+def capped(disk: str) -> Iterator[Join]:
+    """Make a control group that reads ``disk`` at most ``CAP`` times a second, and yield how to join it."""
     old = GROUPS / "blkio"
-    group = (old if old.is_dir() else GROUPS) / name
+    group = (old if old.is_dir() else GROUPS) / f"iogauge-{os.getpid()}"
     group.mkdir()
     try:
         if old.is_dir():
@@ -64,58 +69,73 @@ def capped(disk: str) -> Iterator[Callable[[], None]]:
         group.rmdir()
 
 
-def output_of(command: list[str], join: Callable[[], None]) -> str:
-    """Return what a command prints in the group."""
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, preexec_fn=join).stdout
+@contextlib.contextmanager
+def filled(file: Path) -> Iterator[None]:
+    """Make a file where there is none, and remove it in the end."""
+    if file.exists():
+        if file.stat().st_size < SIZE_BYTES:
+            sys.exit(f"{file}: is smaller than {SIZE_BYTES >> 20} MiB")
+        yield
+        return
+    try:
+        fio(file, "--rw=write", "--bs=1m", "--refill_buffers")
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
-def passed(file: Path, join: Callable[[], None]) -> float:
+def fio(file: Path, *options: str, join: Join | None = None) -> dict[str, float]:
+    """Run fio on a file; return what its JSON says of reads."""
+    job = ["--name=job", f"--filename={file}", f"--size={SIZE_BYTES}", "--direct=1", "--output-format=json"]
+    done = subprocess.run(
+        ["fio", *job, *options], check=True, stdout=subprocess.PIPE, text=True, preexec_fn=join
+    )
+    reads: dict[str, float] = json.loads(done.stdout)["jobs"][0]["read"]
+    return reads
+
+
+def fio_iops(file: Path, join: Join) -> float:
     """Return the reads a second that fio is allowed."""
-    options = "--rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=64 --time_based --runtime=15 --ramp_time=2"
-    command = ["fio", "--name=all", f"--filename={file}", f"--size={SIZE}", *options.split()]
-    printed = output_of([*command, "--output-format=json"], join)
-    return float(json.loads(printed)["jobs"][0]["read"]["iops"])
+    load = ("--rw=randread", "--bs=4k", "--ioengine=libaio", "--iodepth=64")
+    return fio(file, *load, "--time_based", "--runtime=15", "--ramp_time=2", join=join)["iops"]
 
 
-def searched(file: Path, seed: int, folder: Path, join: Callable[[], None]) -> tuple[float, float]:
+def interval_found(file: Path, seed: int, folder: Path, join: Join) -> tuple[float, float]:
     """Return the highest load that is kept and the lowest that is missed: 0 and infinity where there is none."""
     program = shutil.which("iogauge", path=str(ROOT / ".venv/bin")) or "iogauge"
-    options = ["--limit", LIMIT, "--size", SIZE, "--precision", PRECISION, "--seed", str(seed)]
-    output_of([program, "find", str(file), *options, "--output", str(folder)], join)
+    options = ["--limit", LIMIT, "--size", str(SIZE_BYTES), "--precision", PRECISION, "--seed", str(seed)]
+    command = [program, "find", str(file), *options, "--output", str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, preexec_fn=join)
     search = iogauge.open_review(folder).suite("find").conclusions.search
     assert search is not None
     return search.holds or 0.0, search.breaks or float("inf")
 
 
-def main(file: Path, searches: int, first_seed: int) -> None:
+def main(file: Path, seeds: range) -> None:
     """Print each interval beside what fio reads, and how many hold it."""
-    if os.geteuid() != 0:
-        sys.exit("bench.capped needs root, to make a control group")
-    made = not file.exists()
-    if made:
-        fill = ["--rw=write", "--bs=1m", "--direct=1", "--refill_buffers"]
-        command = ["fio", "--name=fill", f"--filename={file}", f"--size={SIZE}", *fill]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     holding = 0
-    try:
-        with capped(disk_of(file)) as join, tempfile.TemporaryDirectory() as folder:
-            for seed in range(first_seed, first_seed + searches):
-                before, began = passed(file, join), time.monotonic()
-                low, high = searched(file, seed, Path(folder) / str(seed), join)
-                took_s = time.monotonic() - began
-                after = passed(file, join)
-                holds = low <= min(before, after) and max(before, after) <= high
-                holding += holds
-                print(
-                    f"seed {seed}: {low:,.0f} to {high:,.0f} IOPS in {took_s:.0f} s; fio reads {before:,.0f} before "
-                    f"and {after:,.0f} after: {'holds' if holds else 'DOES NOT HOLD'}",
-                    flush=True,
-                )
-    finally:
-        if made:
-            file.unlink()
-    print(f"{holding} of {searches} intervals hold the limit")
+    with filled(file), capped(disk_of(file)) as join, tempfile.TemporaryDirectory() as folder:
+        for seed in seeds:
+            before, began = fio_iops(file, join), time.monotonic()
+            low, high = interval_found(file, seed, Path(folder) / str(seed), join)
+            took_s = time.monotonic() - began
+            after = fio_iops(file, join)
+            holds = low <= min(before, after) and max(before, after) <= high
+            holding += holds
+            print(
+                f"seed {seed}: {low:,.0f} to {high:,.0f} IOPS in {took_s:.0f} s; fio reads {before:,.0f} before "
+                f"and {after:,.0f} after: {'holds' if holds else 'DOES NOT HOLD'}",
+                flush=True,
+            )
+    print(f"{holding} of {len(seeds)} intervals hold the limit")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *(int(value) for value in [*sys.argv[2:], "10", "0"][:2]))
+    if os.geteuid() != 0:
+        sys.exit("bench.capped needs root, to make a control group")
+    parser = argparse.ArgumentParser(prog="bench.capped")
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--searches", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="of the first search")
+    given = parser.parse_args()
+    main(given.file, range(given.seed, given.seed + given.searches))

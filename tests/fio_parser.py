@@ -191,12 +191,19 @@ AMOUNTS: dict[str, Callable[[Job], Amount | None]] = {
     "offset": lambda job: job.offset,
     "offset_increment": lambda job: job.offset_increment,
 }
+
+
+def _microseconds(times_ns: PerDirection[int]) -> PerDirection[int]:
+    return PerDirection[int](**{way: time_ns // 1000 for way, time_ns in times_ns})
+
+
 DIRECTIONS: dict[str, tuple[Callable[[Job], PerDirection[int]], int]] = {
     "ba": (lambda job: job.ba, 0),
     "rate": (lambda job: job.rate_Bps, 0),
     "rate_iops": (lambda job: job.rate_iops, 0),
     "rate_min": (lambda job: job.rate_min_Bps, 0),
     "rate_iops_min": (lambda job: job.rate_iops_min, 0),
+    "max_latency": (lambda job: _microseconds(job.max_latency_ns), 0),
     "percentage_random": (
         lambda job: PerDirection[int].model_validate(job.percentage_random.model_dump()),
         100,

@@ -328,6 +328,8 @@ pub struct WorkerPlan {
     pub steady: Option<SteadyPlan>,
     /// The latency for which it looks for its depth, from 1 to `iodepth`; absent: `iodepth` is its depth.
     pub latency_target: Option<LatencyTargetPlan>,
+    /// A request that takes longer ends it with an error; 0: none does.
+    pub max_latency_ns: PerDirection<Nanos>,
     /// Its files are laid out, and it issues nothing.
     pub create_only: bool,
     /// Its memory.

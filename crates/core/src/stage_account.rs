@@ -267,6 +267,15 @@ impl<'a> StageAccount<'a> {
                 format!("{name}: a request missed latency_target at depth 1"),
             );
         }
+        if let Some(exceeded) = end.worker.exceeded_latency() {
+            let (name, what) = (&plan.name, exceeded.direction.name());
+            let us = |time: Nanos| time as f64 / 1000.0;
+            let (took, limit) = (us(exceeded.took), us(exceeded.limit));
+            self.fail(
+                worker,
+                format!("{name}: a {what} took {took} us, more than its max_latency of {limit} us"),
+            );
+        }
         let account = &mut self.accounts[worker];
         let measured_from = end.worker.measured_from().saturating_sub(self.start);
         account.result = Some(WorkerResult {

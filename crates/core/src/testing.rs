@@ -134,6 +134,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         group: 0,
         steady: None,
         latency_target: None,
+        max_latency_ns: same(0),
         create_only: false,
         memory: MemoryPlan::default(),
         invalidate: false,

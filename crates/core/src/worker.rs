@@ -16,6 +16,7 @@ mod draw;
 mod ending;
 mod flowing;
 mod limits;
+mod max_latency;
 mod slots;
 mod source;
 mod think;
@@ -30,6 +31,8 @@ use depth_search::DepthSearch;
 use ending::ClosingSyncs;
 use flowing::Flowing;
 use limits::{Counted, Limits};
+pub use max_latency::Exceeded;
+use max_latency::LongestAllowed;
 use slots::Slots;
 use source::Source;
 use think::{Phase, Think};
@@ -112,7 +115,9 @@ pub struct Worker {
     flowing: Option<Box<Flowing>>,
     /// Its search for its depth; absent in a job that has a fixed one.
     search: Option<Box<DepthSearch>>,
-    /// Whether one of these four looks at its requests.
+    /// How long its requests may take; absent in a job where that has no limit.
+    longest_allowed: Option<Box<LongestAllowed>>,
+    /// Whether one of these five looks at its requests.
     watched: bool,
 }
 

@@ -89,7 +89,8 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
         "start_delay_ns": 0, "waits_for": [], "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
         "schedule": {}, "poisson": true, {think}, "flow": null, "handed_over": false, "cpus": [], "spin": false,
-        "exitall": false, "exitall_on_error": false, "exit_what": "group", "group": 0, "create_only": false,
+        "exitall": false, "exitall_on_error": false, "exit_what": "group", "group": 0, "max_latency_ns": {},
+        "create_only": false,
         "memory": {{"huge_page_bytes": 0, "locked_bytes": 0}}, "invalidate": false, "advice": "none", "pre_read": false, "nice": 0, "io_priority": null, "priorities": [],
         "continue_on_read_error": true, "continue_on_write_error": true,
         "ignored_read_errors": [], "ignored_write_errors": []
@@ -98,6 +99,7 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         same(random),
         same("100.0"),
         same(rates),
+        same("1000000000"),
     );
     serde_json::from_str(&plan).expect("the plan is valid")
 }

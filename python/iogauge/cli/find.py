@@ -9,7 +9,7 @@ and their latency counts from when they should have started. With --over depth o
 the next request, and the depth of a job, or the number of jobs, varies.
 
 Every load is judged by the 95 % interval of its figures: it keeps the limit, misses it, or shows neither and runs
-again, four times as long, or sixteen times where neighbouring seconds are much alike. The search halves the gap around
+again, four times as long, or 16 times if neighbouring seconds correlate strongly. The search halves the gap around
 the limit until it is narrower than --precision, and then runs the loads at both ends of the gap again, for longer, so
 that neither a disturbance nor a burst decides.
 

@@ -129,7 +129,7 @@ class TriedLoad:
 
     at: float
     effort: int
-    """Its length, as a multiple of the usual one: a load runs again for longer if a run shows nothing."""
+    """Its length as a multiple of the usual one: a load runs again for longer if a run shows nothing, or to confirm."""
     outcome: str
     """``met``, ``missed`` or ``not shown``."""
     served: bool

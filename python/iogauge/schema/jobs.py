@@ -253,6 +253,8 @@ class Job(Model):
     latency_window_ns: NonNegative = 0
     latency_percentile: Percent = 100
     latency_run: bool = False
+    max_latency_ns: PerDirection[NonNegative] = PerDirection[int].same(0)
+    """The longest that a request may take; 0: no limit."""
     startdelay_ns: tuple[NonNegative, NonNegative] = (0, 0)
     """A range; equal ends give a fixed delay."""
     loops: Positive = 1

@@ -379,6 +379,8 @@ class WorkerPlan(Model):
     """When its row is steady and it ends; None: never."""
     latency_target: LatencyTargetPlan | None = None
     """The latency for which it looks for its depth, from 1 to iodepth; None: iodepth is its depth."""
+    max_latency_ns: PerDirection[NonNegative] = PerDirection[int].same(0)
+    """A request that takes longer ends it with an error; 0: none does."""
     create_only: bool = False
     """Whether its files are laid out and it issues nothing."""
     memory: MemoryPlan = MemoryPlan()

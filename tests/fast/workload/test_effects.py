@@ -107,6 +107,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "rate_iops": (NULL, "rate_iops=5"),
     "rate_min": (NULL, "rate_min=1m"),
     "rate_iops_min": (NULL, "rate_iops_min=100"),
+    "max_latency": (NULL, "max_latency=5ms"),
     "rate_process": (f"{NULL} rate_iops=5", "rate_process=poisson"),
     "thinktime": (NULL, "thinktime=5"),
     "flow": (NULL, "flow=3"),

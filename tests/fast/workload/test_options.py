@@ -143,6 +143,7 @@ def test_every_field_of_a_job_can_be_set() -> None:
         latency_window=1s
         latency_percentile=99.9
         latency_run=1
+        max_latency=2ms,5
         steadystate=iops:5%
         sync_file_range=write:4
         steadystate_duration=10

@@ -64,7 +64,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "steadystate_duration": words("10", "4s", "1m"), "steadystate_ramp_time": TIME,
     "steadystate_check_interval": words("1", "2s"),
     "latency_target": TIME, "latency_window": TIME, "latency_percentile": words("99.9", "100", "0"),
-    "latency_run": SWITCH,
+    "latency_run": SWITCH, "max_latency": words("50", "1ms,2ms", ",3s", "10,20,30"),
     "io_submit_mode": words("inline", "offload"), "uncached": words("0", "1"), "nowait": words("0", "1", "3"),
     "mem": words("malloc", "mmap", "mmapshared", "shm", "mmaphuge", "shmhuge"),
     "hugepage-size": words("2m", "1g"), "iomem_align": words("0", "512", "4k"), "lockmem": SIZE,

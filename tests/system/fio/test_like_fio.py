@@ -213,6 +213,37 @@ def test_percentiles_are_those_of_the_log_of_every_request(tmp_path: Path) -> No
         ]
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--rw=randread", "--max_latency=1us"], 110),
+        (["--rw=randwrite", "--max_latency=10s,1us"], 110),
+        (["--rw=randread", "--max_latency=10s,1us"], 0),
+        (["--rw=randread", "--max_latency=1us", "--disable_lat=1"], 0),
+        (["--rw=randread", "--max_latency=1us", "--ramp_time=100ms"], 110),
+    ],
+)
+def test_a_request_above_max_latency_ends_its_job_alone(
+    options: list[str], error: int, tmp_path: Path
+) -> None:
+    limited = ["--name=limited", *options, "--runtime=200ms", "--time_based"]
+    other = ["--name=other", "--rw=randread", "--number_ios=9"]
+    files = ["--ioengine=psync", "--direct=1", "--filename=t", "--size=1m", "--bs=4k", "--output-format=json"]
+    for name, program in (("fio", ["fio"]), ("iogauge", IOGAUGE)):
+        folder = tmp_path / name
+        folder.mkdir()
+        done = subprocess.run(
+            [*program, *files, *limited, *other], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode != 0) == bool(error), done.stderr
+        first, second = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
+        assert (first["error"], second["error"]) == (error, 0)
+        assert second["read"]["total_ios"] == 9
+        if error:
+            # Others may be in flight, but not with one request at a time.
+            assert first["read"]["total_ios"] + first["write"]["total_ios"] == 1
+
+
 def test_the_command_shown_is_a_command_of_fios(tmp_path: Path) -> None:
     (tmp_path / "a.fio").write_text(
         "[a]\nrw=randread:8\nsize=1m\nioengine=null\ntime_based\nruntime=5\n[b]\nbs=8k\nsize=2m\n"

@@ -275,6 +275,9 @@ FILES = {
         latency_target=1ms
         latency_window=2
         latency_run=1
+        max_latency=,2ms
+        [limited]
+        max_latency=50
     """,
     "memory": """
         [global]

@@ -271,6 +271,33 @@ fn a_worker_below_its_minimum_fails_alone() {
 }
 
 #[test]
+fn a_request_above_max_latency_fails_its_worker_alone() {
+    let mut slow = named("slow", 0);
+    slow.max_latency_ns.read = MILLISECOND;
+    let run = run_plan(vec![slow, named("other", 1)]);
+    let (mut account, mut threads) = begun(&run);
+    let Want::Issue(request) = threads[0].worker.next(START) else {
+        panic!("it reads");
+    };
+    threads[0].worker.complete(&Completion {
+        slot: request.slot,
+        start: START,
+        issued: Some(START),
+        done: START + 2 * MILLISECOND,
+        result: Ok(4096),
+    });
+    for (worker, thread) in threads.iter_mut().enumerate() {
+        assert!(account.end(worker, thread.end(SECOND)).is_empty());
+    }
+    let result = account.into_result();
+    assert_eq!(
+        result.error.as_deref(),
+        Some("slow: a read took 2000 us, more than its max_latency of 1000 us")
+    );
+    assert_eq!((&result.workers[1].error, result.stopped_by), (&None, None));
+}
+
+#[test]
 fn an_end_before_the_start_lasts_no_time() {
     let run = run_plan(vec![named("early", 0)]);
     let (mut account, mut threads) = begun(&run);

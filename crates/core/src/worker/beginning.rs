@@ -1,8 +1,8 @@
 //! Creates a worker from its plan, and begins it.
 
 use super::{
-    ClosingSyncs, Counted, DepthSearch, IssueGap, Limits, Slots, Source, Think, Verifying, Worker,
-    Written,
+    ClosingSyncs, Counted, DepthSearch, IssueGap, Limits, LongestAllowed, Slots, Source, Think,
+    Verifying, Worker, Written,
 };
 use crate::generate::{Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
@@ -52,6 +52,7 @@ impl Worker {
         let rw = plan.pattern.rw;
         let written = Written::new(plan);
         let search = DepthSearch::new(plan);
+        let longest_allowed = LongestAllowed::new(plan);
         let dry = verifying
             .as_ref()
             .is_some_and(|verifying| verifying.is_dry());
@@ -96,11 +97,15 @@ impl Worker {
             ignored_write_errors: plan.ignored_write_errors.clone(),
             continue_on_mismatch: plan.verify.as_ref().is_some_and(|verify| verify.continues),
             failed: None,
-            watched: verifying.is_some() || written.is_some() || search.is_some(),
+            watched: verifying.is_some()
+                || written.is_some()
+                || search.is_some()
+                || longest_allowed.is_some(),
             verifying,
             written,
             flowing: None,
             search,
+            longest_allowed,
         }
     }
 

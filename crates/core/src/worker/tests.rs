@@ -7,6 +7,7 @@ mod ends;
 mod flowing;
 mod invariants;
 mod limits;
+mod max_latency;
 mod ranges;
 mod replaying;
 mod scheduled;

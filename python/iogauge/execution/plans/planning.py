@@ -63,7 +63,8 @@ NULL_SIZE_BYTES = 1 << 30
 
 
 _RATES = ("rate_Bps", "rate_iops", "rate_min_Bps", "rate_iops_min")
-_UNHURRIED = {name: PerDirection[int].same(0) for name in _RATES} | {
+_NO_LIMIT = PerDirection[int].same(0)
+_UNHURRIED = dict.fromkeys(_RATES, _NO_LIMIT) | {
     "thinktime_ns": 0,
     "thinktime_spin_ns": 0,
     "ramp_time_ns": 0,
@@ -330,6 +331,7 @@ def _worker(
         group=clone.group,
         steady=_steady(job),
         latency_target=_latency_target(job),
+        max_latency_ns=_NO_LIMIT if job.disable_lat else job.max_latency_ns,
         create_only=job.create_only,
         memory=_memory(job),
         invalidate=job.invalidate,

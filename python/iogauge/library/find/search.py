@@ -72,7 +72,7 @@ def find(
         pace: ``"quick"``, ``"standard"`` or ``"full"``: how long each load is tried.
         size: how much of the target to use: bytes, or text such as ``"4g"``.
         runtime: the measured time of each load: seconds, or text such as ``"10s"``. Loads that show nothing run again,
-            four times as long, or sixteen times where neighbouring seconds are much alike.
+            four times as long, or 16 times if neighbouring seconds correlate strongly.
         seed: the seed of all random choices, at least 0. Default: a random one.
         output: the directory to save in; by default a new one here.
         destroy: serial numbers of drives, or paths, whose content may be lost.

@@ -33,6 +33,8 @@ _SHAPES = {"kept": "circle", "missed": "cross", "not shown": "diamond", _NOT_SER
 """The shape of a point, by what the search took from its load."""
 _COLOURS = {"kept": DRIVES[0], "missed": ALARM, "not shown": SOFT, _NOT_SERVED: ALARM}
 _ROOM = 1.08
+PALE = 0.4
+"""Opacity of runs that another run of the same load replaces."""
 """The axis of latencies is this many times as long as its greatest, since the limit's name stands above it."""
 _STANDS = "datum.decides && isValid(datum.latency_us)"
 """A filter: the longest run of each load that completed anything."""
@@ -66,6 +68,7 @@ def search_table(drives: Sequence[SuiteResult]) -> Table:
         assert goal is not None
         assert search is not None
         unit, scale = ("IOPS", 1.0) if goal.quantity == "iops" else ("MB/s", 1e6)
+        deciding = search.deciding
         for load in search.loads:
             for limit, latency in zip(goal.limits, load.latencies, strict=True):
                 rows.append(
@@ -73,7 +76,7 @@ def search_table(drives: Sequence[SuiteResult]) -> Table:
                         "drive": drive.label,
                         "position": load.at,
                         "outcome": load.verdict if load.served else _NOT_SERVED,
-                        "decides": load in search.deciding,
+                        "decides": load in deciding,
                         "rate": load.rate.value / scale,
                         "unit": unit,
                         "limit": limit.text,
@@ -185,7 +188,7 @@ def _panel(
         ),
         vega.drawn(
             vega.filtered(base, "!datum.decides && isValid(datum.latency_us)"),
-            vega.mark("point", size=30, filled=True, opacity=0.4, shape="circle"),
+            vega.mark("point", size=30, filled=True, opacity=PALE, shape="circle"),
             color=color,
             tooltip=tooltip,
         ),

@@ -168,8 +168,10 @@ def _found(drive: SuiteResult, search: SearchResult, about: str) -> Iterator[Key
         yield KeyFigure(f"{about}Limit, estimated", estimate, ", ".join(ends))
     for name, at in (("Kept", kept), ("Missed", missed)):
         deciding = next((load for load in search.deciding if load.at == at), None)
-        for limit, figure in zip(goal.limits, deciding.latencies if deciding else (), strict=False):
-            if at is not None and figure is not None:
+        if at is None or deciding is None:
+            continue
+        for limit, figure in zip(goal.limits, deciding.latencies, strict=True):
+            if figure is not None:
                 yield _key_figure(f"{about}{name} at {numbers.placed(at, axis.unit)}: {limit.figure}", figure)
     if search.most is not None:
         yield _key_figure(f"{about}Most served, limit kept", search.most)

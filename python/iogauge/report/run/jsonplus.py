@@ -132,8 +132,7 @@ def _error(row: Row) -> int:
     if not failed:
         return 0
     errors = [number for direction in Direction for number in row.tally(direction).errors]
-    missed = any(worker.latency_target and worker.latency_target.outcome == "missed" for worker in failed)
-    return errors[0] if errors else ETIMEDOUT if missed else EIO
+    return errors[0] if errors else ETIMEDOUT if endings.took_too_long(row) else EIO
 
 
 def _streams(job: Job) -> tuple[Stream, ...]:

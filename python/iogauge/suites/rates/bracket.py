@@ -2,12 +2,13 @@
 
 The search assumes that more load never makes latencies shorter. A trial's outcome is that of its figures' intervals:
 met, missed, or not shown. The search first brackets the limit between a load that meets it and one that misses it, in
-large steps, and then halves the bracket. A load that shows nothing lies close to the limit: it runs again, ``LONGER``
-times as long. If that shows nothing either, the search narrows the bracket on both sides of it. It ends when neighbours
-are as close as requested, or after ``MOST_TRIALS``.
+large steps, and then halves the bracket. A load that shows nothing lies close to the limit, or its trial is too
+short for an interval. It runs again, ``LONGER`` times as long. If that shows nothing either, the search narrows the
+bracket on both sides of it. It ends when neighbours are as close as requested, or after ``MOST_TRIALS``.
 
-Where neighbouring seconds correlate, a trial may be too short for an interval. Then it does not say whether the limit
-is close, and the load runs again, each time ``LONGER`` times as long, up to the longest trial allowed.
+Where neighbouring seconds correlate strongly, that trial may be too short for an interval, too. Then nothing says that
+the limit is close, and the load runs once more, ``LONGER`` times as long again. If two loads need longer trials, all
+later trials are as long.
 
 A disturbance can make a load miss the limit for a while, and a burst, such as a cloud disk's credits, can make one meet
 it for a while. So before the search ends, the loads at both ends of the bracket run again, ``LONGER`` times as long. If
@@ -21,16 +22,19 @@ If a drive is not monotone, the lowest load that misses the limit ends the brack
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from iogauge.stats.limits import Outcome
 
 LONGER = 4
-"""How many times as long a load runs again whose trial shows nothing."""
+"""A load whose trial shows nothing runs again, this many times as long."""
 MOST_TRIALS = 32
 MOST_UNDECIDED = 3
 """Below this many loads at which nothing is shown, no lower one is tried."""
+FEW = 2
+"""If so many loads have trials that are too short, further loads would, too."""
 CLIMB = 4
 """A bracket without an end moves by this factor."""
 
@@ -43,7 +47,7 @@ class Trial:
     outcome: Outcome
     effort: int = 1
     too_short: bool = False
-    """Whether a figure has no closed interval."""
+    """Whether it shows nothing because a figure has no closed interval; never so for a trial as long as they get."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,6 @@ class Range:
     """The search ends when the bracket's upper end exceeds its lower end by at most this share."""
     grain: float
     """Loads are multiples of this."""
-    longest: int = LONGER
-    """The greatest effort of a trial, where shorter ones are too short."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,14 @@ def next_trial(trials: Sequence[Trial], loads: Range) -> Next | None:
         return Next(_rounded(loads.first, loads))
     bracket = bracket_of(trials)
     chosen = _narrower(bracket, loads) or _confirmation(bracket, trials)
-    return replace(chosen, effort=LONGER) if chosen and _bursts(trials) else chosen
+    return chosen and replace(chosen, effort=max(chosen.effort, _least_effort(trials)))
+
+
+def _least_effort(trials: Sequence[Trial]) -> int:
+    """Return the effort that all further trials have at least."""
+    too_short = Counter(trial.effort for trial in trials if trial.too_short)
+    needed = [effort * LONGER for effort, loads in too_short.items() if loads >= FEW]
+    return max([LONGER if _bursts(trials) else 1, *needed])
 
 
 def _bursts(trials: Sequence[Trial]) -> bool:
@@ -151,7 +160,7 @@ def _narrower(bracket: Bracket, loads: Range) -> Next | None:
     if _narrow(bracket.holds, bracket.breaks, loads):
         return None
     for trial in bracket.undecided:
-        if trial.effort < (loads.longest if trial.too_short else LONGER):
+        if trial.effort < LONGER or trial.too_short:
             return Next(trial.at, trial.effort * LONGER)
     undecided = [trial.at for trial in bracket.undecided]
     above = _between(undecided[-1] if undecided else bracket.holds, bracket.breaks, loads)

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from iogauge.results.conclusions import Conclusions, SearchResult, TriedLoad
@@ -67,10 +68,9 @@ ENOUGH = 1.5
 """A step is long enough for this many times the samples that its highest quantile needs."""
 MOST_LONGER = 20
 """The most times its usual length that a step gets for that."""
-MOST_EFFORTS = 3
-"""How often a load may run, each time ``LONGER`` times as long."""
-SURE_NS = 60 * 10**9
-"""A run of this length mostly has an interval, even where neighbouring seconds correlate."""
+LONG_ENOUGH_NS = 30 * 10**9
+"""No load runs again for want of an interval if it ran this long: then at most one interval in ten is missing where
+neighbouring seconds correlate by 0.7, and longer runs would rarely change that."""
 PRECISION = 0.02
 USUAL = Goal(
     limits=(LatencyLimit(text="p99 < 1ms", quantile=0.99, at_most_ns=1e6),),
@@ -114,7 +114,7 @@ class Find(Suite):
         """
         del request
         goal = _goal(plan)
-        first = next_trial((), _range(plan, most_served(search)))
+        first = next_trial((), _range(_goal(plan), most_served(search)))
         assert first is not None
         return plan.model_copy(update={"steps": (_step(StepTemplate.of(plan), goal, first),)})
 
@@ -122,7 +122,7 @@ class Find(Suite):
         """Return the next load to try; none once the search has ended."""
         del repeat
         goal = _goal(plan)
-        chosen = next_trial(_trials(SuiteResult(review, plan), goal), _range(plan, _most(plan, review)))
+        chosen = next_trial(_trials(SuiteResult(review, plan), goal), _range(goal, _most(plan, review)))
         return () if chosen is None else (_step(StepTemplate.of(plan), goal, chosen),)
 
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
@@ -134,7 +134,7 @@ class Find(Suite):
         template = StepTemplate.of(plan)
         load = {**goal.load, _VARIED[goal.over]: MOST[goal.over]} if goal.over in MOST else goal.load
 
-        def trials(number: int, efforts: Sequence[int], *, at: float) -> tuple[StepPlan, ...]:
+        def trials(number: int, *efforts: int, at: float) -> tuple[StepPlan, ...]:
             return tuple(
                 replace(template, runtime_ns=_runtime_ns(template, goal, Next(at, effort))).step(
                     f"trial-{count}", count, {JOB: {**load, "iodepth_batch": 1}}
@@ -142,8 +142,10 @@ class Find(Suite):
                 for count, effort in zip(range(number), itertools.cycle(efforts), strict=False)
             )
 
-        usual = trials(USUAL_TRIALS, (1, LONGER), at=math.inf)
-        most = trials(MOST_TRIALS, _efforts(plan), at=grain(goal.load) if goal.over == "rate" else 1)
+        usual = trials(USUAL_TRIALS, 1, LONGER, at=math.inf)
+        # A trial that is longer still follows one of this effort.
+        longer = [LONGER**2] if LONGER * plan.runtime_ns < LONG_ENOUGH_NS else []
+        most = trials(MOST_TRIALS, LONGER, *longer, at=grain(goal.load) if goal.over == "rate" else 1)
         return Ahead(usual[: 1 if plan.search else 0], most, usual, load=0.5)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
@@ -158,8 +160,9 @@ class Find(Suite):
         if not loads:
             return Conclusions()
         most = _most(result.plan, result.review)
-        bracket = bracket_of([trial for _, trial in _paired(result, goal)])
-        ended = next_trial([trial for _, trial in _paired(result, goal)], _range(result.plan, most)) is None
+        trials = _trials(result, goal)
+        bracket = bracket_of(trials)
+        ended = next_trial(trials, _range(goal, most)) is None
         search = SearchResult(
             limits=tuple(limit.text for limit in goal.limits),
             unit=result.plan.axis.unit,
@@ -191,18 +194,9 @@ def _most(plan: SuitePlan, review: Review) -> float:
     return most_served(review.record(plan.search.id))
 
 
-def _efforts(plan: SuitePlan) -> list[int]:
-    """Return the efforts that trials may have: all but the last are shorter than ``SURE_NS``."""
-    efforts = [1, LONGER]
-    while efforts[-1] * plan.runtime_ns < SURE_NS and len(efforts) < MOST_EFFORTS:
-        efforts.append(efforts[-1] * LONGER)
-    return efforts
-
-
-def _range(plan: SuitePlan, most: float) -> Range:
-    goal, longest = _goal(plan), _efforts(plan)[-1]
+def _range(goal: Goal, most: float) -> Range:
     if goal.over != "rate":
-        return Range(least=1, most=most, first=FIRST, precision=goal.precision, grain=1, longest=longest)
+        return Range(least=1, most=most, first=FIRST, precision=goal.precision, grain=1)
     step = grain(goal.load)
     return Range(
         least=max(most / LEAST_SHARE, step),
@@ -210,7 +204,6 @@ def _range(plan: SuitePlan, most: float) -> Range:
         first=max(most / 2, step),
         precision=goal.precision,
         grain=step,
-        longest=longest,
     )
 
 
@@ -222,13 +215,23 @@ def _step(template: StepTemplate, goal: Goal, chosen: Next) -> StepPlan:
         if goal.over == "rate"
         else {**load, _VARIED[goal.over]: round(at), "iodepth_batch": 1}
     )
-    again = chosen.effort > 1
-    return replace(template, runtime_ns=_runtime_ns(template, goal, chosen)).step(
+    again, runtime_ns = chosen.effort > 1, _runtime_ns(template, goal, chosen)
+    return replace(template, runtime_ns=runtime_ns).step(
         f"{goal.over}-{at:.0f}" + (f"-{chosen.effort}x" if again else ""),
         at,
         {JOB: options},
-        label=f"{numbers.placed(at, AXES[goal.over].unit)}, {chosen.effort}x as long" if again else "",
+        label=f"{numbers.placed(at, AXES[goal.over].unit)} for {numbers.span(runtime_ns)}" if again else "",
     )
+
+
+def _effort(step_id: str) -> int:
+    """Return how many times as long as usual a trial ran. The ids of a review's repeats end with their number.
+
+    >>> [_effort(step) for step in ("find.rate-2500", "find.rate-2500-4x", "find-2.depth-8-16x.r2")]
+    [1, 4, 16]
+    """
+    effort = re.search(r"-(\d+)x(\.r\d+)?$", step_id)
+    return int(effort[1]) if effort else 1
 
 
 def _runtime_ns(template: StepTemplate, goal: Goal, chosen: Next) -> int:
@@ -237,7 +240,7 @@ def _runtime_ns(template: StepTemplate, goal: Goal, chosen: Next) -> int:
     if goal.over != "rate":
         return runtime_ns
     samples = max((needed(limit.quantile) for limit in goal.limits if limit.quantile), default=0)
-    enough_ns = round(ENOUGH * samples / (chosen.at * _share(goal)) * 1e9)
+    enough_ns = round(ENOUGH * samples / (chosen.at * _share(goal)) * 1e9) * chosen.effort
     return max(runtime_ns, min(enough_ns, MOST_LONGER * template.runtime_ns) // 10**6 * 10**6)
 
 
@@ -256,15 +259,27 @@ def _trials(result: SuiteResult, goal: Goal) -> list[Trial]:
 def _paired(result: SuiteResult, goal: Goal) -> Iterable[tuple[Position, Trial]]:
     """Yield each measured load with its trial."""
     for position in result.positions:
-        figures = [_figure(position, limit) for limit in goal.limits]
-        too_short = any(figure is not None and None in (figure.low, figure.high) for figure in figures)
-        yield position, Trial(position.at, _outcome(position, goal), _effort(position), too_short)
+        outcome = _outcome(position, goal)
+        trial = Trial(position.at, outcome, _effort(position.plan.id))
+        if outcome is Outcome.NOT_SHOWN and _can_be_longer(result.plan, trial):
+            trial = replace(trial, too_short=any(_is_open(position, limit) for limit in goal.limits))
+        yield position, trial
 
 
-def _effort(position: Position) -> int:
-    """Return how many times as long as usual a trial ran, as its step's name has it."""
-    *_, last = position.plan.id.split("-")
-    return int(last.removesuffix("x")) if last.endswith("x") else 1
+def _can_be_longer(plan: SuitePlan, trial: Trial) -> bool:
+    """Return whether a trial is shorter than ``LONG_ENOUGH_NS``, and the next effort is longer."""
+    now_ns, next_ns = (
+        _runtime_ns(StepTemplate.of(plan), _goal(plan), Next(trial.at, effort))
+        for effort in (trial.effort, trial.effort * LONGER)
+    )
+    return now_ns < min(LONG_ENOUGH_NS, next_ns)
+
+
+def _is_open(position: Position, limit: LatencyLimit) -> bool:
+    """Return whether a limit is undecided because its figure has no closed interval."""
+    figure = _figure(position, limit)
+    undecided = _ruled(position, limit) is Outcome.NOT_SHOWN
+    return undecided and figure is not None and None in (figure.low, figure.high)
 
 
 def _outcome(position: Position, goal: Goal) -> Outcome:
@@ -301,7 +316,7 @@ def _figure(position: Position, limit: LatencyLimit) -> Figure | None:
 def _tried(position: Position, goal: Goal) -> TriedLoad:
     return TriedLoad(
         at=position.at,
-        effort=_effort(position),
+        effort=_effort(position.plan.id),
         outcome=_outcome(position, goal).value,
         served=not _overloads(position, goal),
         rate=_rate(position, goal),
@@ -345,7 +360,7 @@ def _sentences(result: SuiteResult, goal: Goal, bracket: Bracket, search: Search
         """Return the longest run at a load."""
         return max(
             (position for position in result.positions if position.at == load),
-            key=_effort,
+            key=lambda position: _effort(position.plan.id),
         )
 
     if not search.ended:

@@ -64,7 +64,6 @@ HINTS: Final[Mapping[str, str]] = {
     "fill_device": "use size, such as size=100%",
     "flow_watermark": "remove it: it has no effect in fio, either",
     "ioscheduler": "set it in /sys/block before the run",
-    "max_latency": "read the maximum from the result, or state a condition that fails the run (fail_if)",
     "ramp_size": "use ramp_time",
     "softrandommap": "use norandommap=1",
     "thinkcycles": "use thinktime with thinktime_spin",
@@ -99,7 +98,7 @@ OPTIONS: Final = _words(
     gpu_dev_id ignore_zone_limits
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id lockfile log_alternate_epoch
     log_alternate_epoch_clock_id
-    log_issue_time log_store_compressed log_unix_epoch max_latency max_open_zones
+    log_issue_time log_store_compressed log_unix_epoch max_open_zones
     merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars num_range
     offset_align opendir overwrite percentage_sequential plid_select plids
     priohint profile ramp_size random_sequence_stride rate_cycle

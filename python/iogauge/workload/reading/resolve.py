@@ -37,6 +37,7 @@ _PER_DIRECTION = {
     "rate_iops": PerDirection[int],
     "rate_min_Bps": PerDirection[int],
     "rate_iops_min": PerDirection[int],
+    "max_latency_ns": PerDirection[int],
     "ba": PerDirection[int],
     "percentage_random": PerDirection[float],
 }

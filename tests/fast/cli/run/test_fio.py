@@ -191,7 +191,7 @@ def test_what_follows_two_dashes_is_a_file(runner: Runner) -> None:  # noqa: F81
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("-max_latency=1", "fio's max_latency is not supported"),
+        ("-offset_align=1", "fio's offset_align is not supported"),
         ("-nodepth=4", "is not an option"),
     ],
 )

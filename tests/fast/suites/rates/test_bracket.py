@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,12 +23,12 @@ def searched(loads: Range, oracle: Oracle) -> list[Trial]:
     return trials
 
 
-def alike(loads: Range, knee: float, *, needed: int) -> list[Trial]:
+def searched_without_intervals(loads: Range, oracle: Oracle, *, needed: int) -> list[Trial]:
     """Return the trials of a search whose figures have no interval below an effort."""
     trials: list[Trial] = []
     while (chosen := next_trial(trials, loads)) is not None:
         too_short = chosen.effort < needed
-        outcome = Outcome.NOT_SHOWN if too_short else exact(knee)(chosen)
+        outcome = Outcome.NOT_SHOWN if too_short else oracle(chosen)
         trials.append(Trial(chosen.at, outcome, chosen.effort, too_short))
     return trials
 
@@ -106,20 +105,27 @@ def test_where_nothing_is_shown_the_search_does_not_go_far_down() -> None:
 
 
 @given(knee=st.floats(1000, 990_000), needed=st.sampled_from([LONGER, LONGER**2]))
-def test_loads_whose_seconds_are_alike_run_until_they_have_an_interval(knee: float, needed: int) -> None:
-    loads = replace(rates(precision=0.1), longest=LONGER**2)
-    trials = alike(loads, knee, needed=needed)
+def test_loads_without_intervals_run_until_they_have_one(knee: float, needed: int) -> None:
+    loads = rates()
+    trials = searched_without_intervals(loads, exact(knee), needed=needed)
     bracket = bracket_of(trials)
     assert bracket.holds is not None
     assert bracket.breaks is not None
     assert bracket.holds <= knee < bracket.breaks
+    assert bracket.breaks <= bracket.holds * (1 + loads.precision) + max(bracket.breaks / 100, loads.grain)
     assert max(trial.effort for trial in trials) == needed
+    assert len(trials) < MOST_TRIALS
+    # Two loads show how long trials must be. Later ones begin with that.
+    assert sum(trial.too_short for trial in trials) <= (2 if needed == LONGER else 4)
 
 
-def test_no_trial_is_longer_than_allowed() -> None:
-    trials = alike(rates(), 500_000, needed=LONGER**2)
-    assert bracket_of(trials).holds is None
-    assert max(trial.effort for trial in trials) == LONGER
+@given(knee=st.floats(1000, 800_000), burst=st.floats(1.0, 1.2))
+def test_a_burst_and_trials_without_intervals_do_not_move_the_limit(knee: float, burst: float) -> None:
+    def oracle(chosen: Next) -> Outcome:
+        return exact(knee if chosen.effort > LONGER else knee * burst)(chosen)
+
+    trials = searched_without_intervals(rates(), oracle, needed=LONGER)
+    assert len({(trial.at, trial.effort) for trial in trials}) == len(trials)
 
 
 @given(knee=st.integers(1, 256))
@@ -137,10 +143,18 @@ def test_whole_loads_are_found_to_the_number(knee: int) -> None:
         assert bracket.holds <= knee
 
 
-@given(outcomes=st.lists(st.sampled_from(Outcome), min_size=MOST_TRIALS, max_size=MOST_TRIALS))
-def test_any_outcomes_end_the_search_and_no_run_is_repeated(outcomes: list[Outcome]) -> None:
-    answers = iter(outcomes)
-    trials = searched(rates(), lambda _: next(answers))
+@given(
+    st.lists(st.tuples(st.sampled_from(Outcome), st.booleans()), min_size=MOST_TRIALS, max_size=MOST_TRIALS)
+)
+def test_any_outcomes_end_the_search_and_no_run_is_repeated(outcomes: list[tuple[Outcome, bool]]) -> None:
+    trials: list[Trial] = []
+    for outcome, open_interval in outcomes:
+        if (chosen := next_trial(trials, rates())) is None:
+            break
+        too_short = open_interval and outcome is Outcome.NOT_SHOWN and chosen.effort < LONGER**2
+        trials.append(Trial(chosen.at, outcome, chosen.effort, too_short))
+    assert next_trial(trials, rates()) is None
+    assert max(trial.effort for trial in trials) <= LONGER**2
     assert len(trials) <= MOST_TRIALS
     assert len({(trial.at, trial.effort) for trial in trials}) == len(trials)
     bracket = bracket_of(trials)

@@ -15,9 +15,12 @@ import iogauge
 from iogauge.cli import main
 from iogauge.report.find_text import find_text
 from iogauge.results.conclusions import SearchResult, TriedLoad
+from iogauge.results.position import Position
 from iogauge.reviews.estimate import cost_of
-from iogauge.schema import Code, Notice
+from iogauge.schema import Code, LatencyLimit, Notice
+from iogauge.stats.figure import Figure
 from iogauge.suites import suite_of
+from iogauge.suites.rates import find
 from tests.fast.suites.rates.known import BYTES, MOST, SERVICE_NS, knee, one_lane, share_waiting_less
 
 
@@ -114,6 +117,29 @@ def test_an_interrupted_search_continues_to_the_same_end(tmp_path: Path) -> None
     assert len(halved.suite("find")) < len(complete.suite("find"))
     resumed = iogauge.review(resume=tmp_path / "halved")
     assert search_of(resumed) == search_of(complete)
+
+
+def test_loads_without_an_interval_run_for_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = find._figure
+
+    def unknown_if_short(position: Position, limit: LatencyLimit) -> Figure | None:
+        figure = known(position, limit)
+        assert figure is not None
+        open_ended = position.figures.duration_s < 0.5
+        return replace(figure, low=None, high=None, long_enough=False) if open_ended else figure
+
+    monkeypatch.setattr(find, "_figure", unknown_if_short)
+    options = {"limit": f"p99 < {us(6)}", "runtime": "50ms", "precision": 0.1, "seed": 1}
+    saved = iogauge.find(one_lane(tmp_path), **options, output=tmp_path / "saved")  # type: ignore[arg-type]
+    result = search_of(saved)
+    assert result.holds is not None
+    assert result.breaks is not None
+    assert result.holds <= knee(0.99, 6 * SERVICE_NS) <= result.breaks
+    decided = {load.effort for load in result.loads if load.outcome == "met"}
+    assert decided == {16}
+    assert any(run.plan.label.endswith(" IOPS for 800 ms") for run in saved.suite("find").runs)
+    # Once two loads needed so long a run, the others begin with it.
+    assert sum(load.effort == 1 for load in result.loads) <= 4
 
 
 def test_a_file_of_others_is_only_read(tmp_path: Path) -> None:
@@ -235,6 +261,33 @@ def test_an_interval_that_is_open_at_one_end_is_printed_with_the_other(tmp_path:
         re.search(r" \d+\.\d+ us \(\d+\.\d+ us or more\) +(kept|missed|not shown)", line) for line in lines
     )
     assert max(map(len, lines)) <= 80
+
+
+def stretched(load: TriedLoad) -> tuple[TriedLoad, TriedLoad]:
+    """Return a load's run that shows nothing, and a longer one that decides."""
+    return replace(load, effort=1, outcome="not shown"), replace(load, effort=16, outcome="met")
+
+
+def test_each_load_is_printed_once_with_its_longest_run(tmp_path: Path) -> None:
+    saved = iogauge.find(
+        one_lane(tmp_path),
+        limit="p99 < 10s",
+        runtime="50ms",
+        precision=0.5,
+        seed=1,
+        output=tmp_path / "saved",
+    )
+    result = saved.suite("find")
+    first = search_of(saved).loads[0]
+    many = [replace(first, at=first.at + place) for place in range(20)]
+    loads = tuple(run for load in many for run in stretched(load))
+    search = replace(search_of(saved), loads=loads, holds=first.at)
+    assert [load.effort for load in search.deciding] == [16] * 20
+    result.__dict__["conclusions"] = replace(result.conclusions, search=search)
+    text = find_text(result)
+    assert sum(line.endswith("kept") for line in text.splitlines()) == 14
+    assert "not shown" not in text.split("\n\n")[1]
+    assert "... 6 loads further from the limit" in text
 
 
 def test_two_limits_fit_in_the_width_too(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
-"""Defines the options of the search for the largest depth that keeps a latency.
+"""Defines the options of latencies that a job has to keep: by its depth, or else it ends.
 
-Source: fio 3.33's options.c, io_u.c (lat_target_check).
+Source: fio 3.33's options.c, io_u.c (lat_target_check, account_io_completion).
 """
 
 from __future__ import annotations
 
 from iogauge.workload.numbers import US
-from iogauge.workload.options.entries import entry
+from iogauge.workload.options.entries import entry, per_direction
 from iogauge.workload.options.kinds import SWITCH, Kind, decimal, decimal_text, duration
 from iogauge.workload.options.option import Category
 from iogauge.workload.problem import BadValue
@@ -53,5 +53,14 @@ LATENCY_TARGET = (
         "0",
         "Go on adjusting the depth to latency_target until the job ends, and measure all of it.",
     ),
+    per_direction(
+        "max_latency",
+        Category.TIME,
+        duration(US),
+        "0 (none)",
+        "End the job with an error at the first I/O whose lat exceeds this. Syncs have no limit, and disable_lat "
+        "switches it off.",
+        field="max_latency_ns",
+    ),
 )
-"""All options of the search, in the order of the reference."""
+"""All of them, in the order of the reference."""
