@@ -38,7 +38,7 @@ Join = Callable[[], None]
 
 
 def disk_of(file: Path) -> str:
-    """Return major and minor number of the whole disk below a file: only whole disks can be capped."""
+    """Return major and minor number of the disk below a file: a partition cannot be capped."""
     number = file.stat().st_dev
     folder = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     if not folder.exists():
@@ -100,7 +100,7 @@ def fio_iops(file: Path, join: Join) -> float:
     return fio(file, *load, "--time_based", "--runtime=15", "--ramp_time=2", join=join)["iops"]
 
 
-def interval_found(file: Path, seed: int, folder: Path, join: Join) -> tuple[float, float]:
+def interval_of(file: Path, seed: int, folder: Path, join: Join) -> tuple[float, float]:
     """Return the highest load that is kept and the lowest that is missed: 0 and infinity where there is none."""
     program = shutil.which("iogauge", path=str(ROOT / ".venv/bin")) or "iogauge"
     options = ["--limit", LIMIT, "--size", str(SIZE_BYTES), "--precision", PRECISION, "--seed", str(seed)]
@@ -117,7 +117,7 @@ def main(file: Path, seeds: range) -> None:
     with filled(file), capped(disk_of(file)) as join, tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             before, began = fio_iops(file, join), time.monotonic()
-            low, high = interval_found(file, seed, Path(folder) / str(seed), join)
+            low, high = interval_of(file, seed, Path(folder) / str(seed), join)
             took_s = time.monotonic() - began
             after = fio_iops(file, join)
             holds = low <= min(before, after) and max(before, after) <= high
@@ -137,5 +137,5 @@ if __name__ == "__main__":
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--searches", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="of the first search")
-    given = parser.parse_args()
-    main(given.file, range(given.seed, given.seed + given.searches))
+    options = parser.parse_args()
+    main(options.file, range(options.seed, options.seed + options.searches))

@@ -313,6 +313,7 @@ pub struct WorkerResult {
     pub log_wait_ns: Nanos,
     pub verify: Option<VerifyResult>,
     pub latency_target: Option<LatencyTargetResult>,
+    pub took_too_long: bool,
     pub error: Option<String>,
     pub stuck: bool,
 }

@@ -267,7 +267,7 @@ impl<'a> StageAccount<'a> {
                 format!("{name}: a request missed latency_target at depth 1"),
             );
         }
-        if let Some(exceeded) = end.worker.exceeded_latency() {
+        if let Some(exceeded) = end.worker.exceeded() {
             let (name, what) = (&plan.name, exceeded.direction.name());
             let us = |time: Nanos| time as f64 / 1000.0;
             let (took, limit) = (us(exceeded.took), us(exceeded.limit));
@@ -290,6 +290,7 @@ impl<'a> StageAccount<'a> {
                 ..verify
             }),
             latency_target: end.worker.searched_depth(),
+            took_too_long: end.worker.took_too_long(),
             start_ns: measured_from.min(since_start),
             error: account.error.clone(),
             stuck: end.stuck,

@@ -32,7 +32,7 @@ use ending::ClosingSyncs;
 use flowing::Flowing;
 use limits::{Counted, Limits};
 pub use max_latency::Exceeded;
-use max_latency::LongestAllowed;
+use max_latency::MaxLatency;
 use slots::Slots;
 use source::Source;
 use think::{Phase, Think};
@@ -116,7 +116,7 @@ pub struct Worker {
     /// Its search for its depth; absent in a job that has a fixed one.
     search: Option<Box<DepthSearch>>,
     /// How long its requests may take; absent in a job where that has no limit.
-    longest_allowed: Option<Box<LongestAllowed>>,
+    max_latency: Option<Box<MaxLatency>>,
     /// Whether one of these five looks at its requests.
     watched: bool,
 }

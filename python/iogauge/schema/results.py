@@ -172,6 +172,8 @@ class WorkerResult(Model):
     """What the verification of its data found; None: it verified none."""
     latency_target: LatencyTargetResult | None = None
     """None without latency_target, and in older records."""
+    took_too_long: bool = False
+    """Whether it ended at a request that missed latency_target at depth 1, or exceeded max_latency."""
     error: str | None = None
     """Why it ended early; None: it did not."""
     stuck: bool = False

@@ -1,7 +1,7 @@
 //! Creates a worker from its plan, and begins it.
 
 use super::{
-    ClosingSyncs, Counted, DepthSearch, IssueGap, Limits, LongestAllowed, Slots, Source, Think,
+    ClosingSyncs, Counted, DepthSearch, IssueGap, Limits, MaxLatency, Slots, Source, Think,
     Verifying, Worker, Written,
 };
 use crate::generate::{Pattern, PatternError, Schedule, child_seed};
@@ -52,7 +52,7 @@ impl Worker {
         let rw = plan.pattern.rw;
         let written = Written::new(plan);
         let search = DepthSearch::new(plan);
-        let longest_allowed = LongestAllowed::new(plan);
+        let max_latency = MaxLatency::new(plan);
         let dry = verifying
             .as_ref()
             .is_some_and(|verifying| verifying.is_dry());
@@ -100,12 +100,12 @@ impl Worker {
             watched: verifying.is_some()
                 || written.is_some()
                 || search.is_some()
-                || longest_allowed.is_some(),
+                || max_latency.is_some(),
             verifying,
             written,
             flowing: None,
             search,
-            longest_allowed,
+            max_latency,
         }
     }
 

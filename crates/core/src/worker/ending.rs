@@ -59,7 +59,8 @@ impl Worker {
     /// Returns the sync of the next file. As in fio, there is none after an error, or if the last request was a sync.
     #[cold]
     fn sync_at_end(&mut self, now: Nanos) -> Want {
-        if self.failed.is_some() || self.last_was_sync {
+        let gave_up = self.failed.is_some() || self.took_too_long();
+        if gave_up || self.last_was_sync {
             return Want::Finished;
         }
         self.sync_next(now).unwrap_or(Want::Finished)

@@ -1,7 +1,7 @@
 //! Ends a worker at the first request that takes too long: fio's `max_latency`.
 //!
 //! Source: fio 3.33's io_u.c (`account_io_completion`, `lat_fatal`): syncs have no limit, and requests that return
-//! during the ramp or with an error are not judged.
+//! during the ramp or with an error are not judged. In fio, `ignore_error=ETIMEDOUT` lets the job go on; here it ends.
 
 use super::Worker;
 use crate::plan::WorkerPlan;
@@ -10,7 +10,7 @@ use crate::time::Nanos;
 
 /// How long a worker's requests may take, and the first that took longer.
 #[derive(Debug)]
-pub(super) struct LongestAllowed {
+pub(super) struct MaxLatency {
     /// By direction.
     limits: [Nanos; Direction::COUNT],
     exceeded: Option<Exceeded>,
@@ -27,7 +27,7 @@ pub struct Exceeded {
     pub limit: Nanos,
 }
 
-impl LongestAllowed {
+impl MaxLatency {
     /// Returns `None` if no direction has a limit.
     pub(super) fn new(plan: &WorkerPlan) -> Option<Box<Self>> {
         let most = plan.max_latency_ns;
@@ -42,29 +42,34 @@ impl LongestAllowed {
 }
 
 impl Worker {
-    /// Notes a completion, and stops at the first that comes too late.
-    pub(super) fn note_longest(&mut self, completion: &Completion) {
+    /// Checks a request that returned, and stops at the first that took too long.
+    pub(super) fn check_latency(&mut self, completion: &Completion) {
         let direction = self.slots.request(completion.slot).kind.direction();
-        let Some(allowed) = &mut self.longest_allowed else {
+        let Some(allowed) = &mut self.max_latency else {
             return;
         };
-        let (took, limit) = (
-            completion.done - completion.start,
-            allowed.limits[direction as usize],
-        );
-        let counts = completion.result.is_ok() && completion.done >= self.measured_from;
-        if took > limit && counts && allowed.exceeded.is_none() {
-            allowed.exceeded = Some(Exceeded {
-                direction,
-                took,
-                limit,
-            });
-            self.stop(completion.done);
+        let took = completion.done - completion.start;
+        let limit = allowed.limits[direction as usize];
+        let in_ramp = self.ramp_end != Nanos::MAX && completion.done < self.ramp_end;
+        if took <= limit || in_ramp || completion.result.is_err() || allowed.exceeded.is_some() {
+            return;
         }
+        allowed.exceeded = Some(Exceeded {
+            direction,
+            took,
+            limit,
+        });
+        self.stop(completion.done);
+    }
+
+    /// Whether it stopped because a request took too long: longer than it may, or than the latency that the worker keeps
+    /// at depth 1.
+    pub fn took_too_long(&self) -> bool {
+        self.exceeded().is_some() || self.is_hopeless()
     }
 
     /// Returns the request at which it stopped because that took too long.
-    pub fn exceeded_latency(&self) -> Option<Exceeded> {
-        self.longest_allowed.as_ref()?.exceeded
+    pub fn exceeded(&self) -> Option<Exceeded> {
+        self.max_latency.as_ref()?.exceeded
     }
 }

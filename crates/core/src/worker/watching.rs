@@ -1,6 +1,6 @@
 //! What looks at requests besides the worker itself: verification, the ranges of syncs, a flow, the search for a depth,
-//! and a limit of latency. Few jobs have any of them, so that others pay for one test before a request, one at its issue and one at its
-//! completion.
+//! and a limit of latency. Few jobs have any of them, so that others pay for one test before a request, one at its issue
+//! and one at its completion.
 
 use super::Worker;
 use crate::generate::Io;
@@ -41,6 +41,6 @@ impl Worker {
             written.returned(self.slots.request(completion.slot), completion);
         }
         self.note_latency(completion);
-        self.note_longest(completion);
+        self.check_latency(completion);
     }
 }

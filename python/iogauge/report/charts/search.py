@@ -32,9 +32,9 @@ _NOT_SERVED = "not served"
 _SHAPES = {"kept": "circle", "missed": "cross", "not shown": "diamond", _NOT_SERVED: "triangle-up"}
 """The shape of a point, by what the search took from its load."""
 _COLOURS = {"kept": DRIVES[0], "missed": ALARM, "not shown": SOFT, _NOT_SERVED: ALARM}
-_ROOM = 1.08
 PALE = 0.4
 """Opacity of runs that another run of the same load replaces."""
+_ROOM = 1.08
 """The axis of latencies is this many times as long as its greatest, since the limit's name stands above it."""
 _STANDS = "datum.decides && isValid(datum.latency_us)"
 """A filter: the longest run of each load that completed anything."""

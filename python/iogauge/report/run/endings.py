@@ -1,4 +1,4 @@
-"""What a run says of a row's steadystate, latency_target and max_latency, in fio's JSON and in words.
+"""What a run says of a row's steadystate and of its latency_target, in fio's JSON and in words.
 
 Source: fio 3.33's stat.c.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from iogauge.report.run.rows import Row
-from iogauge.schema import Direction, SteadyResult
+from iogauge.schema import SteadyResult
 from iogauge.text import numbers
 
 
@@ -62,17 +62,6 @@ def latency_target(row: Row) -> dict[str, Any]:
 def _depths(row: Row) -> list[int]:
     """Return the depths at which the row's workers ended."""
     return [worker.latency_target.depth for worker in row.workers if worker.latency_target]
-
-
-def took_too_long(row: Row) -> bool:
-    """Return whether a request missed latency_target at depth 1, or exceeded max_latency."""
-    missed = any(
-        worker.error and worker.latency_target and worker.latency_target.outcome == "missed"
-        for worker in row.workers
-    )
-    most = row.job.max_latency_ns
-    limits_ns = {Direction.READ: most.read, Direction.WRITE: most.write, Direction.TRIM: most.trim}
-    return missed or any(limit_ns and row.lat(way).max > limit_ns for way, limit_ns in limits_ns.items())
 
 
 def depth_measured(row: Row) -> str | None:

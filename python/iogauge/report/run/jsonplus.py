@@ -131,8 +131,10 @@ def _error(row: Row) -> int:
     failed = [worker for worker in row.workers if worker.error]
     if not failed:
         return 0
+    if any(worker.took_too_long for worker in failed):
+        return ETIMEDOUT
     errors = [number for direction in Direction for number in row.tally(direction).errors]
-    return errors[0] if errors else ETIMEDOUT if endings.took_too_long(row) else EIO
+    return errors[0] if errors else EIO
 
 
 def _streams(job: Job) -> tuple[Stream, ...]:

@@ -6,15 +6,15 @@ large steps, and then halves the bracket. A load that shows nothing lies close t
 short for an interval. It runs again, ``LONGER`` times as long. If that shows nothing either, the search narrows the
 bracket on both sides of it. It ends when neighbours are as close as requested, or after ``MOST_TRIALS``.
 
-Where neighbouring seconds correlate strongly, that trial may be too short for an interval, too. Then nothing says that
-the limit is close, and the load runs once more, ``LONGER`` times as long again. If two loads need longer trials, all
+Where neighbouring seconds correlate strongly, that trial may be too short for an interval, too. That does not mean that
+the limit is close. So the load runs once more, ``LONGER`` times as long again. If two loads need longer trials, all
 later trials are as long.
 
 A disturbance can make a load miss the limit for a while, and a burst, such as a cloud disk's credits, can make one meet
-it for a while. So before the search ends, the loads at both ends of the bracket run again, ``LONGER`` times as long. If
-one shows something else then, the search goes on; and if a load met the limit only for a short trial, all further
-trials are long. If nothing is shown at ``MOST_UNDECIDED`` loads and none meets the
-limit, the search tries no lower ones: it is not the load that decides there.
+it for a while. So before the search ends, the loads at both ends of the bracket run again, ``LONGER`` times as long,
+unless they did. If one shows something else then, the search goes on; and if a load met the limit only for a short
+trial, all further trials are long. If nothing is shown at ``MOST_UNDECIDED`` loads and none meets the limit, the search
+tries no lower ones: it is not the load that decides there.
 
 If a drive is not monotone, the lowest load that misses the limit ends the bracket, whatever higher loads do.
 """
@@ -30,11 +30,12 @@ from iogauge.stats.limits import Outcome
 
 LONGER = 4
 """A load whose trial shows nothing runs again, this many times as long."""
+MOST_EFFORT = LONGER**2
 MOST_TRIALS = 32
 MOST_UNDECIDED = 3
 """Below this many loads at which nothing is shown, no lower one is tried."""
-FEW = 2
-"""If so many loads have trials that are too short, further loads would, too."""
+ENOUGH_TOO_SHORT = 2
+"""After so many loads whose trials were too short, later loads begin with the longer trial."""
 CLIMB = 4
 """A bracket without an end moves by this factor."""
 
@@ -47,7 +48,7 @@ class Trial:
     outcome: Outcome
     effort: int = 1
     too_short: bool = False
-    """Whether it shows nothing because a figure has no closed interval; never so for a trial as long as they get."""
+    """Whether it shows nothing because a figure has no closed interval, which a longer trial may give it."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,8 @@ def next_trial(trials: Sequence[Trial], loads: Range) -> Next | None:
 def _least_effort(trials: Sequence[Trial]) -> int:
     """Return the effort that all further trials have at least."""
     too_short = Counter(trial.effort for trial in trials if trial.too_short)
-    needed = [effort * LONGER for effort, loads in too_short.items() if loads >= FEW]
-    return max([LONGER if _bursts(trials) else 1, *needed])
+    needed = [effort * LONGER for effort, loads in too_short.items() if loads >= ENOUGH_TOO_SHORT]
+    return min(max([LONGER if _bursts(trials) else 1, *needed]), MOST_EFFORT)
 
 
 def _bursts(trials: Sequence[Trial]) -> bool:
@@ -160,7 +161,7 @@ def _narrower(bracket: Bracket, loads: Range) -> Next | None:
     if _narrow(bracket.holds, bracket.breaks, loads):
         return None
     for trial in bracket.undecided:
-        if trial.effort < LONGER or trial.too_short:
+        if trial.effort < (MOST_EFFORT if trial.too_short else LONGER):
             return Next(trial.at, trial.effort * LONGER)
     undecided = [trial.at for trial in bracket.undecided]
     above = _between(undecided[-1] if undecided else bracket.holds, bracket.breaks, loads)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from iogauge.results.conclusions import Conclusions, SearchResult, TriedLoad
@@ -32,6 +32,7 @@ from iogauge.stats.limits import Outcome, lower_quantiles, rule
 from iogauge.store import Review
 from iogauge.suites.rates.bracket import (
     LONGER,
+    MOST_EFFORT,
     MOST_TRIALS,
     Bracket,
     Next,
@@ -69,8 +70,8 @@ ENOUGH = 1.5
 MOST_LONGER = 20
 """The most times its usual length that a step gets for that."""
 LONG_ENOUGH_NS = 30 * 10**9
-"""No load runs again for want of an interval if it ran this long: then at most one interval in ten is missing where
-neighbouring seconds correlate by 0.7, and longer runs would rarely change that."""
+"""A run this long is not repeated for want of an interval: even if neighbouring seconds correlate by 0.7, most runs of
+that length have one."""
 PRECISION = 0.02
 USUAL = Goal(
     limits=(LatencyLimit(text="p99 < 1ms", quantile=0.99, at_most_ns=1e6),),
@@ -114,7 +115,7 @@ class Find(Suite):
         """
         del request
         goal = _goal(plan)
-        first = next_trial((), _range(_goal(plan), most_served(search)))
+        first = next_trial((), _range(goal, most_served(search)))
         assert first is not None
         return plan.model_copy(update={"steps": (_step(StepTemplate.of(plan), goal, first),)})
 
@@ -134,7 +135,7 @@ class Find(Suite):
         template = StepTemplate.of(plan)
         load = {**goal.load, _VARIED[goal.over]: MOST[goal.over]} if goal.over in MOST else goal.load
 
-        def trials(number: int, *efforts: int, at: float) -> tuple[StepPlan, ...]:
+        def trials(number: int, efforts: Sequence[int], *, at: float) -> tuple[StepPlan, ...]:
             return tuple(
                 replace(template, runtime_ns=_runtime_ns(template, goal, Next(at, effort))).step(
                     f"trial-{count}", count, {JOB: {**load, "iodepth_batch": 1}}
@@ -142,10 +143,9 @@ class Find(Suite):
                 for count, effort in zip(range(number), itertools.cycle(efforts), strict=False)
             )
 
-        usual = trials(USUAL_TRIALS, 1, LONGER, at=math.inf)
-        # A trial that is longer still follows one of this effort.
-        longer = [LONGER**2] if LONGER * plan.runtime_ns < LONG_ENOUGH_NS else []
-        most = trials(MOST_TRIALS, LONGER, *longer, at=grain(goal.load) if goal.over == "rate" else 1)
+        usual = trials(USUAL_TRIALS, (1, LONGER), at=math.inf)
+        longest = MOST_EFFORT if LONGER * plan.runtime_ns < LONG_ENOUGH_NS else LONGER
+        most = trials(MOST_TRIALS, (longest,), at=grain(goal.load) if goal.over == "rate" else 1)
         return Ahead(usual[: 1 if plan.search else 0], most, usual, load=0.5)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
@@ -260,26 +260,25 @@ def _paired(result: SuiteResult, goal: Goal) -> Iterable[tuple[Position, Trial]]
     """Yield each measured load with its trial."""
     for position in result.positions:
         outcome = _outcome(position, goal)
-        trial = Trial(position.at, outcome, _effort(position.plan.id))
-        if outcome is Outcome.NOT_SHOWN and _can_be_longer(result.plan, trial):
-            trial = replace(trial, too_short=any(_is_open(position, limit) for limit in goal.limits))
-        yield position, trial
+        effort = _effort(position.plan.id)
+        can_be_longer = _can_be_longer(result.plan, Next(position.at, effort))
+        is_open = any(_is_open(position, limit) for limit in goal.limits)
+        too_short = outcome is Outcome.NOT_SHOWN and can_be_longer and is_open
+        yield position, Trial(position.at, outcome, effort, too_short)
 
 
-def _can_be_longer(plan: SuitePlan, trial: Trial) -> bool:
+def _can_be_longer(plan: SuitePlan, tried: Next) -> bool:
     """Return whether a trial is shorter than ``LONG_ENOUGH_NS``, and the next effort is longer."""
-    now_ns, next_ns = (
-        _runtime_ns(StepTemplate.of(plan), _goal(plan), Next(trial.at, effort))
-        for effort in (trial.effort, trial.effort * LONGER)
-    )
+    longer = replace(tried, effort=tried.effort * LONGER)
+    now_ns, next_ns = (_runtime_ns(StepTemplate.of(plan), _goal(plan), one) for one in (tried, longer))
     return now_ns < min(LONG_ENOUGH_NS, next_ns)
 
 
 def _is_open(position: Position, limit: LatencyLimit) -> bool:
-    """Return whether a limit is undecided because its figure has no closed interval."""
+    """Return whether a limit is undecided because its figure has no closed interval, although enough samples."""
     figure = _figure(position, limit)
     undecided = _ruled(position, limit) is Outcome.NOT_SHOWN
-    return undecided and figure is not None and None in (figure.low, figure.high)
+    return undecided and figure is not None and figure.supported and None in (figure.low, figure.high)
 
 
 def _outcome(position: Position, goal: Goal) -> Outcome:

@@ -1,8 +1,11 @@
-"""latency_target on a modelled drive: the depth that it arrives at is the one that a sweep of depths shows."""
+"""Limits of latency on a modelled drive: the depth that latency_target arrives at is the one that a sweep of depths
+shows, and max_latency ends a job at the first request above it.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -98,6 +101,41 @@ def test_a_latency_that_no_depth_keeps_is_fios_error(capsys: pytest.CaptureFixtu
     out, err = capsys.readouterr()
     assert "x: a request missed latency_target at depth 1" in err
     assert json.loads(out)["jobs"][0]["error"] == 110
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        (["--max_latency=50"], 110),
+        (["--max_latency=50", "--latency_target=1s", "--latency_window=20ms"], 110),
+        (["--max_latency=50", "--rate_iops=100", "--group_reporting"], 110),
+        (["--max_latency=1s"], 0),
+        (["--max_latency=50", "--gtod_reduce=1"], 0),
+        (["--max_latency=1s,50"], 0),
+    ],
+)
+def test_a_request_above_max_latency_is_fios_error(
+    more: list[str], error: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limited = options(8, *more, runtime="20ms")
+    other = ["--name=other", f"--filename={MODEL}", "--rw=randread", "--number_ios=9"]
+    assert main(["run", *limited, *other, "--output-format=json"]) == bool(error)
+    out, err = capsys.readouterr()
+    assert bool(re.search(r"x: a read took [\d.]+ us, more than its max_latency of 50 us", err)) == bool(
+        error
+    )
+    first, second = json.loads(out)["jobs"]
+    assert (first["error"], second["error"]) == (error, 0)
+    assert second["read"]["total_ios"] == 9
+
+
+def test_the_job_of_a_group_that_exceeds_its_max_latency_gives_the_group_its_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    job = [f"--filename={MODEL}", "--rw=randread", "--number_ios=9", "--group_reporting"]
+    assert main(["run", "--name=a", *job, "--name=b", *job, "--max_latency=50", "--output-format=json"]) == 1
+    (group,) = json.loads(capsys.readouterr().out)["jobs"]
+    assert group["error"] == 110
 
 
 def test_the_answer_has_the_depth(capsys: pytest.CaptureFixture[str]) -> None:

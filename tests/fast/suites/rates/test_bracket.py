@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.stats.limits import Outcome
-from iogauge.suites.rates.bracket import LONGER, MOST_TRIALS, Next, Range, Trial, bracket_of, next_trial
+from iogauge.suites.rates.bracket import (
+    LONGER,
+    MOST_EFFORT,
+    MOST_TRIALS,
+    Next,
+    Range,
+    Trial,
+    bracket_of,
+    next_trial,
+)
 
 Oracle = Callable[[Next], Outcome]
 
@@ -120,7 +129,7 @@ def test_loads_without_intervals_run_until_they_have_one(knee: float, needed: in
 
 
 @given(knee=st.floats(1000, 800_000), burst=st.floats(1.0, 1.2))
-def test_a_burst_and_trials_without_intervals_do_not_move_the_limit(knee: float, burst: float) -> None:
+def test_a_burst_among_trials_without_intervals_repeats_no_run(knee: float, burst: float) -> None:
     def oracle(chosen: Next) -> Outcome:
         return exact(knee if chosen.effort > LONGER else knee * burst)(chosen)
 
@@ -151,10 +160,10 @@ def test_any_outcomes_end_the_search_and_no_run_is_repeated(outcomes: list[tuple
     for outcome, open_interval in outcomes:
         if (chosen := next_trial(trials, rates())) is None:
             break
-        too_short = open_interval and outcome is Outcome.NOT_SHOWN and chosen.effort < LONGER**2
+        too_short = open_interval and outcome is Outcome.NOT_SHOWN
         trials.append(Trial(chosen.at, outcome, chosen.effort, too_short))
     assert next_trial(trials, rates()) is None
-    assert max(trial.effort for trial in trials) <= LONGER**2
+    assert max(trial.effort for trial in trials) <= MOST_EFFORT
     assert len(trials) <= MOST_TRIALS
     assert len({(trial.at, trial.effort) for trial in trials}) == len(trials)
     bracket = bracket_of(trials)

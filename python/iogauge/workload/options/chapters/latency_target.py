@@ -1,4 +1,4 @@
-"""Defines the options of latencies that a job has to keep: by its depth, or else it ends.
+"""Defines the options that limit latency: latency_target adjusts the depth, max_latency ends the job.
 
 Source: fio 3.33's options.c, io_u.c (lat_target_check, account_io_completion).
 """
