@@ -2,8 +2,8 @@
 
 The kernel caps how often a control group reads the disk below the file, as a cloud caps an instance. Below the cap only
 the disk decides how long a request takes; above it the queue grows for as long as one measures. So the most that keeps
-a limit is the cap, whatever else uses the disk. Before and after each search, fio reads the file as fast as it may, in
-the same group: the search's interval has to hold what fio reads.
+a limit is the cap, as long as the disk itself keeps the limit. Before and after each search, fio reads the file as fast
+as it may, in the same group: the search's interval has to hold what fio reads.
 
 FILE is made where there is none, and removed at the end.
 """

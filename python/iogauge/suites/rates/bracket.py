@@ -31,6 +31,7 @@ from iogauge.stats.limits import Outcome
 LONGER = 4
 """A load whose trial shows nothing runs again, this many times as long."""
 MOST_EFFORT = LONGER**2
+"""The longest trial, as a multiple of the usual length."""
 MOST_TRIALS = 32
 MOST_UNDECIDED = 3
 """Below this many loads at which nothing is shown, no lower one is tried."""

@@ -261,9 +261,11 @@ def _paired(result: SuiteResult, goal: Goal) -> Iterable[tuple[Position, Trial]]
     for position in result.positions:
         outcome = _outcome(position, goal)
         effort = _effort(position.plan.id)
-        can_be_longer = _can_be_longer(result.plan, Next(position.at, effort))
-        is_open = any(_is_open(position, limit) for limit in goal.limits)
-        too_short = outcome is Outcome.NOT_SHOWN and can_be_longer and is_open
+        too_short = (
+            outcome is Outcome.NOT_SHOWN
+            and _can_be_longer(result.plan, Next(position.at, effort))
+            and any(_is_open(position, limit) for limit in goal.limits)
+        )
         yield position, Trial(position.at, outcome, effort, too_short)
 
 

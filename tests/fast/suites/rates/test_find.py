@@ -243,15 +243,15 @@ def half_open(load: TriedLoad) -> TriedLoad:
     return replace(load, latencies=(replace(latency, low=latency.value / 1.04, high=None),))
 
 
-def test_an_interval_that_is_open_at_one_end_is_printed_with_the_other(tmp_path: Path) -> None:
-    saved = iogauge.find(
-        one_lane(tmp_path),
-        limit="p99 < 10s",
-        runtime="50ms",
-        precision=0.5,
-        seed=1,
-        output=tmp_path / "saved",
+def short_search(folder: Path) -> iogauge.Review:
+    """Return a search for a limit that every load keeps."""
+    return iogauge.find(
+        one_lane(folder), limit="p99 < 10s", runtime="50ms", precision=0.5, seed=1, output=folder / "saved"
     )
+
+
+def test_an_interval_that_is_open_at_one_end_is_printed_with_the_other(tmp_path: Path) -> None:
+    saved = short_search(tmp_path)
     result = saved.suite("find")
     search = replace(search_of(saved), loads=tuple(map(half_open, search_of(saved).loads)))
     result.__dict__["conclusions"] = replace(result.conclusions, search=search)
@@ -269,14 +269,7 @@ def stretched(load: TriedLoad) -> tuple[TriedLoad, TriedLoad]:
 
 
 def test_each_load_is_printed_once_with_its_longest_run(tmp_path: Path) -> None:
-    saved = iogauge.find(
-        one_lane(tmp_path),
-        limit="p99 < 10s",
-        runtime="50ms",
-        precision=0.5,
-        seed=1,
-        output=tmp_path / "saved",
-    )
+    saved = short_search(tmp_path)
     result = saved.suite("find")
     first = search_of(saved).loads[0]
     many = [replace(first, at=first.at + place) for place in range(20)]
