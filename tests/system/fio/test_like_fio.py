@@ -113,13 +113,14 @@ def documents(text: str) -> Iterable[dict[str, Any]]:
 
 
 def test_reports_while_it_runs_are_cumulative_and_parse_as_fios(tmp_path: Path) -> None:
-    load = ["--rw=randread", "--rate_iops=1000", "--runtime=1", "--time_based", "--output-format=json"]
+    load = ["--rw=randread", "--rate_iops=1000", "--runtime=3", "--time_based", "--output-format=json"]
     for text in both(*NULL, *load, "--status-interval=250ms", "--output=out.json", cwd=tmp_path):
         assert text == ""
     call(["fio"], *NULL, *load, "--status-interval=250ms", "--output=fio.json", cwd=tmp_path)
     ours = [document["jobs"][0]["read"] for document in documents((tmp_path / "out.json").read_text())]
     theirs = [document["jobs"][0]["read"] for document in documents((tmp_path / "fio.json").read_text())]
-    assert len(theirs) >= 3
+    # fio writes its last report, and others where a busy machine lets it.
+    assert theirs
     assert len(ours) >= 3
     ios = [read["total_ios"] for read in ours]
     assert ios == sorted(ios)
