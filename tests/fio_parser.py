@@ -223,7 +223,10 @@ WORDS: dict[str, Callable[[Job], str]] = {
     "ioengine": lambda job: job.ioengine.value,
     "description": lambda job: job.description,
     "filename_format": lambda job: job.filename_format,
-    "file_service_type": lambda job: job.file_service_type,
+    # The distribution of order is random, unless it is one of files.
+    "file_service_type": lambda job: (
+        job.file_service_distribution.kind if job.file_service_type == "random" else job.file_service_type
+    ),
 }
 
 

@@ -161,6 +161,8 @@ pub struct PatternPlan {
     pub file_order: FileOrder,
     /// Requests in a row to one file, positive; without meaning if files are sequential.
     pub file_run: u64,
+    /// How likely each file is, if files are drawn at random. Unless all are alike, no file is finished before the pass.
+    pub file_distribution: Distribution,
     /// Files that it has open at the same time, and between which its requests alternate; 0: all.
     pub open_files: u64,
     /// Zones that it goes through; absent: the whole region.
@@ -168,6 +170,16 @@ pub struct PatternPlan {
 }
 
 impl PatternPlan {
+    /// Whether files are drawn, and some are likelier than others.
+    pub fn favours_files(&self) -> bool {
+        self.file_order == FileOrder::Random && self.file_distribution != Distribution::Random
+    }
+
+    /// Whether a pass repeats no block.
+    pub fn covers_blocks_once(&self) -> bool {
+        self.rw.random() && self.random_map && !self.favours_files()
+    }
+
     /// Whether syncs follow writes, or the last of them.
     pub const fn syncs(&self) -> bool {
         self.syncs_after_writes() || (self.sync_at_end && self.rw.writes())

@@ -89,6 +89,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             sync_file_range: None,
             sync_at_end: false,
             file_order: FileOrder::Roundrobin,
+            file_distribution: Distribution::Random,
             file_run: 1,
             open_files: 0,
             strides: None,

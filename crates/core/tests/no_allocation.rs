@@ -82,7 +82,7 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         "pattern": {{"rw": "randrw", "sequence": 0, "sizes": {}, "distribution": {}, "percentage_random": {},
             "rwmix_read_percent": 70.0, "random_map": true, "fsync_every": 97, "fdatasync_every": 31,
             "sync_file_range": null,
-            "sync_at_end": true, "file_order": "random", "file_run": 3, "open_files": 2}},
+            "sync_at_end": true, "file_order": "random", "file_run": 3, "file_distribution": {random}, "open_files": 2}},
         "files": [{file}, {file}, {file}],
         "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0,
             "pattern": []}},

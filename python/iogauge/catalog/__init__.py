@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -136,7 +137,7 @@ def digest(*parameters: dict[str, Any]) -> str:
 
 
 def _resolved(path: Path, seen: tuple[Path, ...]) -> ModelFile:
-    model = read(path)
+    model = _shipped_model(path) if path.is_relative_to(_HERE) else read(path)
     if path.resolve() in seen:
         raise IogaugeError(f"{path}: is its own base", hint="a base leads to a file without one")
     if model.base is None:
@@ -154,10 +155,10 @@ def _path(reference: str, what: What | None = None) -> Path:
     """Return the path of a model's file."""
     if is_path(reference):
         return Path(reference)
-    names = {path.stem: path for of in ("drives", "machines") for path in sorted((_HERE / of).glob("*.toml"))}
+    names = _paths()
     if reference in names:
         return names[reference]
-    names |= {other: path for path in names.values() for other in read(path).also}
+    names = names | _other_names()
     if reference in names:
         return names[reference]
     near = closest(reference, names)
@@ -166,3 +167,21 @@ def _path(reference: str, what: What | None = None) -> Path:
         f"there is no {what + ' ' if what else ''}model {reference!r}",
         hint=(f"did you mean {near}? " if near else "") + f"{known}; or give the path of a .toml file",
     )
+
+
+@cache
+def _paths() -> dict[str, Path]:
+    """Return the files of the models that iogauge ships, by name."""
+    return {path.stem: path for of in ("drives", "machines") for path in sorted((_HERE / of).glob("*.toml"))}
+
+
+@cache
+def _other_names() -> dict[str, Path]:
+    """Return them by the other names that they have."""
+    return {other: path for path in _paths().values() for other in _shipped_model(path).also}
+
+
+@cache
+def _shipped_model(path: Path) -> ModelFile:
+    """Read a file that iogauge ships, which does not change while it runs."""
+    return read(path)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from iogauge.reviews.estimate import Following, ReviewCost, StepCost
+    from iogauge.suites.suite import LadderRequest
     from iogauge.workload.scripts import ScriptFiles
 
 Program = Literal["fio", "diskspd"]
@@ -60,7 +61,6 @@ def plan(
         >>> plan.most_steps, plan.expected_s
         (28, 35.0)
     """
-    from iogauge.library.tunings.rungs import LadderOptions, ladder_of
     from iogauge.target.layers import layers_over
 
     if program is not None and program not in get_args(Program):
@@ -78,6 +78,12 @@ def plan(
             return _elsewhere(path, size=size)
         return _facts(*review_options.anchored([path]), size_bytes=file_bytes, state=state, say=on_message)
 
+    def ladder_on(target: TargetFacts) -> LadderRequest:
+        # Few plans have a ladder, and the modules that know its settings take long to import.
+        from iogauge.library.tunings.rungs import LadderOptions, ladder_of
+
+        return ladder_of(LadderOptions(), target, program=program, say=None)
+
     manifest = review_options.new_review(
         review_options.as_list(targets),
         facts_of,
@@ -85,7 +91,7 @@ def plan(
         name_target=call("plan", "/dev/nvme0n1"),
         # Nothing is tried: that would make devices. Another program has none of them.
         layers=lambda target: () if target.modelled or program else layers_over(target.path),
-        ladder=lambda target: ladder_of(LadderOptions(), target, program=program, say=None),
+        ladder=ladder_on,
         **options,
     )
     return Plan(manifest, program)

@@ -206,6 +206,8 @@ class Job(Model):
     file_service_type: Literal["roundrobin", "random", "sequential"] = "roundrobin"
     file_service_run: Positive = 1
     """I/Os in a row to one file: the ``:n`` of file_service_type."""
+    file_service_distribution: Distribution = UniformDistribution()
+    """How likely each file is, if ``file_service_type`` is random: the ``zipf`` of file_service_type."""
     openfiles: NonNegative = 0
     """Files that are open at the same time; 0: all."""
     fadvise_hint: Literal["0", "1", "random", "sequential"] = "1"

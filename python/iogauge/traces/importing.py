@@ -1,7 +1,8 @@
 """Makes a trace file of what other programs recorded.
 
-One thread reads and parses the files, the other writes. Files are compressed or not; several are one trace, whose
-requests are put in the order of their times: volumes of a server, or the files of blktrace, one for each CPU.
+Each stage has a thread: one reads and parses the files, one makes requests of their events where a format has these,
+and one writes. Files are compressed or not; several are one trace, whose requests are put in the order of their times:
+volumes of a server, or the files of blktrace, one for each CPU.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Generic, Literal, TypeVar
@@ -29,7 +30,7 @@ from iogauge.traces.rows import Rows
 PIECE_BYTES = 1 << 22
 _HEAD_BYTES = 1 << 12
 _AHEAD = 4
-"""How many pieces the reading thread may be ahead."""
+"""How many pieces a thread may be ahead of the next."""
 _COMPRESSIONS: dict[bytes, Literal["gzip", "bz2", "zstd", "lz4"]] = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -68,11 +69,11 @@ def import_trace(
     numbers = Numbers()
     requests = merged([in_order(source.rows(numbers), name=str(source.path)) for source in sources])
     pairing = Pairing()
-    if first.events:
-        requests = pairing.rows(requests)
     with TraceFile(sink) as file:
-        with _ahead(requests) as batches:
-            for batch in batches:
+        with ExitStack() as threads:
+            if first.events:
+                requests = pairing.rows(threads.enter_context(_ahead(requests)))
+            for batch in threads.enter_context(_ahead(requests)):
                 file.write(batch, numbers.names)
                 on_progress(sum(source.read_bytes for source in sources), total_bytes)
         if file.start_ns is None:

@@ -215,7 +215,7 @@ def test_every_field_of_a_job_can_be_set() -> None:
     """
     zoned = parse("[j]\n[k]\n" + zoned_lines, source="t", environ={}).jobs[1]
     stamped = parse("[j]\nsize=1m\nrw=write\nverify=stamp\nstamp_log=a", source="t", environ={}).jobs[0]
-    flowing = parse("[j]\nflow=3", source="t", environ={}).jobs[0]
+    flowing = parse("[j]\nflow=3\nfile_service_type=zipf", source="t", environ={}).jobs[0]
     default = Job(name="j")
     changed = {
         field

@@ -42,7 +42,9 @@ PARSED: Mapping[str, Draw] = {
     "norandommap": one_of("", "0", "1"),
     "randrepeat": one_of("0", "1"),
     "nrfiles": between(1, 9),
-    "file_service_type": one_of("roundrobin", "random", "sequential", "roundrobin:4"),
+    "file_service_type": one_of(
+        "roundrobin", "random", "sequential", "roundrobin:4", "zipf:1.2", "pareto", "normal:10:0.5"
+    ),
     "create_only": one_of("0", "1"),
     "create_serialize": one_of("0", "1"),
     "create_fsync": one_of("0", "1"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -74,6 +75,24 @@ def test_regions_are_read_before_the_job_as_by_fio(tmp_path: Path) -> None:
     ours = bytes_read(IOGAUGE, tmp_path / "ours")
     assert ours == bytes_read(["fio"], tmp_path / "fios")
     assert ours == {"j.0.0": 3 << 19, "j.0.1": 3 << 19}
+
+
+@pytest.mark.parametrize("distribution", ["zipf:1.2:0.25", "pareto:0.3:0.5", "normal"])
+@pytest.mark.parametrize("rw", ["read", "randread"])
+def test_likely_files_get_the_shares_that_they_get_in_fio(distribution: str, rw: str, tmp_path: Path) -> None:
+    options = [f"--rw={rw}", "--size=8m", "--bs=4k", "--nrfiles=8", f"--file_service_type={distribution}"]
+
+    def shares(program: list[str]) -> list[float]:
+        log = tmp_path / program[-1]
+        call = [*program, "--name=j", "--ioengine=null", *options, f"--write_iolog={log}"]
+        subprocess.run(call, cwd=tmp_path, check=True, capture_output=True)
+        files = Counter(re.findall(r"(?m)^(?:\d+ )?(\S+) read ", log.read_text()))
+        assert files.total() == 2048, "as many as the files have blocks, whatever their shares"
+        return [files[f"j.0.{number}"] / files.total() for number in range(8)]
+
+    ours, theirs = shares(IOGAUGE), shares(["fio"])
+    assert ours == pytest.approx(theirs, abs=0.05)
+    assert max(ours) > 0.3
 
 
 def test_files_drawn_at_random_are_all_finished_as_by_fio(tmp_path: Path) -> None:

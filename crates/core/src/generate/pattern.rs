@@ -64,6 +64,7 @@ enum Mix {
 ///     sync_file_range: None,
 ///     sync_at_end: false,
 ///     file_order: FileOrder::Roundrobin,
+///     file_distribution: Distribution::Random,
 ///     file_run: 1,
 ///     open_files: 0,
 ///     strides: None,
@@ -291,18 +292,34 @@ impl Pattern {
     #[inline]
     fn next_place(&mut self, kind: Option<Kind>) -> Option<Io> {
         while let Some(target) = self.turns.take(&self.regions) {
-            let placed = match kind {
-                Some(kind) => self
-                    .place(target, kind.direction() as usize)
-                    .map(|place| (kind, place)),
-                None => self.trim_or_write(target),
-            };
-            match placed {
-                Some((kind, place)) => return Some(self.issue(target, kind, place)),
-                None => self.regions[target].done = true,
+            if let Some((kind, place)) = self.place_in(target, kind) {
+                return Some(self.issue(target, kind, place));
+            }
+            if !self.turns.favour_files() {
+                self.regions[target].done = true;
+                continue;
+            }
+            // Likely files begin again until the pass has its bytes. As in fio, a sequential pattern draws a file anew.
+            self.regions[target].replay(&mut self.draws.offsets);
+            self.turns.close(target);
+            if self.random
+                && let Some((kind, place)) = self.place_in(target, kind)
+            {
+                return Some(self.issue(target, kind, place));
             }
         }
         None
+    }
+
+    /// Returns the place of the next request of this kind in a region; `None` if the region is exhausted.
+    #[inline]
+    fn place_in(&mut self, target: usize, kind: Option<Kind>) -> Option<(Kind, Place)> {
+        match kind {
+            Some(kind) => self
+                .place(target, kind.direction() as usize)
+                .map(|place| (kind, place)),
+            None => self.trim_or_write(target),
+        }
     }
 
     /// Starts the next pass with fresh random numbers. Exhausted regions begin again; other sequential streams continue

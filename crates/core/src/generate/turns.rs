@@ -2,16 +2,32 @@
 //!
 //! A file that is finished in this pass is passed over, and ends its run of requests. With fio's openfiles, only so many
 //! files take turns; the next one begins when one of them is finished.
+//!
+//! Files may also be drawn by a distribution. As in fio, the files lie in their order along it, each as a range of 1,024
+//! positions; where it has no centre, it begins anywhere. `pattern` lets a file that is finished begin again then, or
+//! the likely files would be finished first and the rest of the pass be left to the others.
+//!
+//! Source: fio 3.33's init.c (init_rand_file_service) and io_u.c (get_next_file_rand).
 
 use super::region::Region;
 use super::rng::{Rng, Stream};
+use super::spread::Spread;
 use crate::plan::{FileOrder, PatternPlan};
+
+/// Positions of a distribution that belong to one file.
+const POSITIONS: u64 = 1 << 10;
+
+/// How often it draws before it takes the next file that may come. fio draws on, which takes for ever if the files that
+/// are open are very unlikely.
+const MOST_DRAWS: u32 = 1 << 12;
 
 /// Whose turn it is.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     seed: u64,
     draws: Option<Rng>,
+    /// How likely each file is, unless all are alike.
+    spread: Option<Spread>,
     /// Requests in a row to one file; `u64::MAX`: until it is finished.
     run: u64,
     left: u64,
@@ -26,9 +42,18 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new(plan: &PatternPlan, files: usize, seed: u64) -> Self {
         let most_open = plan.open_files as usize;
+        let spread = || {
+            let positions = files as u64 * POSITIONS;
+            Spread::in_order(
+                &plan.file_distribution,
+                positions,
+                &mut Rng::new(seed, Stream::Scatter),
+            )
+        };
         let mut turns = Self {
             seed,
             draws: (plan.file_order == FileOrder::Random).then(|| Rng::new(seed, Stream::Files)),
+            spread: plan.favours_files().then(spread).flatten(),
             run: match plan.file_order {
                 FileOrder::Sequential => u64::MAX,
                 FileOrder::Roundrobin | FileOrder::Random => plan.file_run.max(1),
@@ -60,6 +85,19 @@ impl Turns {
         }
     }
 
+    /// Whether some files are likelier than others.
+    #[inline]
+    pub(super) fn favour_files(&self) -> bool {
+        self.spread.is_some()
+    }
+
+    /// Lets another file take the place of this one, which was open.
+    pub(super) fn close(&mut self, file: usize) {
+        if let Some(begun) = &mut self.begun {
+            begun[file] = false;
+        }
+    }
+
     /// Returns the file of the next request; `None` if all are finished.
     #[inline]
     pub(super) fn take(&mut self, regions: &[Region]) -> Option<usize> {
@@ -83,8 +121,13 @@ impl Turns {
         });
         let may_come =
             |file: &usize| !regions[*file].done && only_begun.is_none_or(|begun| begun[*file]);
-        self.current = match &mut self.draws {
-            Some(draws) => {
+        self.current = match (&mut self.draws, &self.spread) {
+            (Some(draws), Some(spread)) => {
+                let mut drawn = || (spread.draw(draws) / POSITIONS) as usize;
+                let file = (0..MOST_DRAWS).map(|_| drawn()).find(may_come);
+                file.or_else(|| (0..regions.len()).find(may_come))?
+            }
+            (Some(draws), None) => {
                 let count = (0..regions.len()).filter(may_come).count();
                 if count == 0 {
                     return None;
@@ -92,7 +135,7 @@ impl Turns {
                 let nth = draws.below(count as u64) as usize;
                 (0..regions.len()).filter(may_come).nth(nth)?
             }
-            None => {
+            (None, _) => {
                 let mut ahead = (0..regions.len()).map(|step| (self.next + step) % regions.len());
                 let file = ahead.find(may_come)?;
                 self.next = (file + 1) % regions.len();

@@ -147,7 +147,7 @@ impl History {
                 }
             })
             .collect();
-        let ordered = plan.rw.random() && plan.random_map;
+        let ordered = plan.covers_blocks_once();
         let no_memory = || PatternError::NoHistory {
             blocks: total as u64,
         };
@@ -204,7 +204,7 @@ impl History {
     ) -> u64 {
         let unit = unit_bytes(plan);
         let blocks: u64 = regions_bytes.map(|bytes| bytes.div_ceil(unit)).sum();
-        let ordered = plan.rw.random() && plan.random_map;
+        let ordered = plan.covers_blocks_once();
         let order = if ordered { 4 } else { 0 };
         let queue = if trims { 8 } else { 0 };
         blocks * (8 + order + queue) + blocks / 8

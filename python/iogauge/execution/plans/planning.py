@@ -466,6 +466,7 @@ def _pattern(job: Job) -> PatternPlan:
         sync_at_end=job.end_fsync or job.fsync_on_close,
         file_order=job.file_service_type,
         file_run=job.file_service_run,
+        file_distribution=job.file_service_distribution,
         open_files=job.openfiles,
         strides=_strides(job),
     )

@@ -178,26 +178,21 @@ def _read_distribution(text: str, _: int) -> PerDirection[Distribution]:
     word, colon, rest = text.partition(":")
     if word in ("zoned_abs", "sequence"):
         raise BadValue(f"fio's '{word}' is not supported", hint="use zoned, zipf, pareto or normal")
-    readers: dict[str, Callable[[str | None], PerDirection[Distribution]]] = {
-        "random": _uniform,
-        "zipf": _zipf,
-        "pareto": _pareto,
-        "normal": _normal,
-        "zoned": _zoned,
-    }
-    if word not in readers:
-        near = closest(word, readers)
-        raise BadValue(
-            "is not a distribution",
-            hint=f"did you mean '{near}'?" if near else f"one of: {', '.join(readers)}",
-        )
-    return readers[word](rest if colon else None)
-
-
-def _uniform(rest: str | None) -> PerDirection[Distribution]:
-    if rest is not None:
-        raise BadValue("'random' takes no parameter", hint="write random_distribution=random")
-    return PerDirection[Distribution].same(UniformDistribution())
+    parameters = rest if colon else None
+    if word in SKEWED:
+        return PerDirection[Distribution].same(SKEWED[word](parameters))
+    if word == "zoned":
+        return _zoned(parameters)
+    if word == "random":
+        if parameters is not None:
+            raise BadValue("'random' takes no parameter", hint="write random_distribution=random")
+        return PerDirection[Distribution].same(UniformDistribution())
+    known = ("random", *SKEWED, "zoned")
+    near = closest(word, known)
+    raise BadValue(
+        "is not a distribution",
+        hint=f"did you mean '{near}'?" if near else f"one of: {', '.join(known)}",
+    )
 
 
 def _parameters(rest: str | None, default: float) -> tuple[float, float | None]:
@@ -215,27 +210,33 @@ def _parameters(rest: str | None, default: float) -> tuple[float, float | None]:
     return decimal(shape), center
 
 
-def _zipf(rest: str | None) -> PerDirection[Distribution]:
+def _zipf(rest: str | None) -> ZipfDistribution:
     theta, center = _parameters(rest, _ZIPF_THETA)
     if theta <= 0 or theta == 1:
         raise BadValue("zipf's theta must be above 0 and not 1", hint="write a theta such as 1.2")
-    return PerDirection[Distribution].same(ZipfDistribution(theta=theta, center=center))
+    return ZipfDistribution(theta=theta, center=center)
 
 
-def _pareto(rest: str | None) -> PerDirection[Distribution]:
+def _pareto(rest: str | None) -> ParetoDistribution:
     h, center = _parameters(rest, _PARETO_H)
     if not 0 < h < 1:
         raise BadValue("pareto's h must lie between 0 and 1", hint="write an h such as 0.2")
-    return PerDirection[Distribution].same(ParetoDistribution(h=h, center=center))
+    return ParetoDistribution(h=h, center=center)
 
 
-def _normal(rest: str | None) -> PerDirection[Distribution]:
+def _normal(rest: str | None) -> NormalDistribution:
     deviation, center = _parameters(rest, 0.0)
     if not 0 <= deviation < 100:
         raise BadValue(
             "normal's deviation must be from 0 to below 100 %", hint="write a deviation such as 10"
         )
-    return PerDirection[Distribution].same(NormalDistribution(deviation_percent=deviation, center=center))
+    return NormalDistribution(deviation_percent=deviation, center=center)
+
+
+Skewed = ZipfDistribution | ParetoDistribution | NormalDistribution
+
+SKEWED: dict[str, Callable[[str | None], Skewed]] = {"zipf": _zipf, "pareto": _pareto, "normal": _normal}
+"""Readers of the parameters of distributions that favour some places."""
 
 
 def _zoned(rest: str | None) -> PerDirection[Distribution]:
@@ -278,7 +279,7 @@ def _write_distribution(value: PerDirection[Distribution]) -> str:
         case (ZonedDistribution() as read, ZonedDistribution() as write, ZonedDistribution() as trim):
             return "zoned:" + join_directions((read, write, trim), _zones_text)
         case (read, write, trim) if read == write == trim and not isinstance(read, ZonedDistribution):
-            return _one_distribution(read)
+            return distribution_text(read)
     raise BadValue(
         "differs between directions, which fio cannot express", hint="use one distribution for all"
     )
@@ -290,9 +291,8 @@ def _zones_text(value: ZonedDistribution) -> str:
     )
 
 
-def _one_distribution(
-    value: UniformDistribution | ZipfDistribution | ParetoDistribution | NormalDistribution,
-) -> str:
+def distribution_text(value: UniformDistribution | Skewed) -> str:
+    """Return the name of a distribution with its parameters."""
     match value:
         case UniformDistribution():
             return "random"

@@ -83,6 +83,7 @@ prop_compose! {
         ],
         file_run in prop_oneof![Just(1u64), 2u64..5],
         open_files in 0u64..4,
+        file_distribution in prop_oneof![3 => Just(Distribution::Random), 1 => any_distribution()],
     ) -> PatternPlan {
         PatternPlan {
             rw,
@@ -98,6 +99,7 @@ prop_compose! {
             sync_at_end: false,
             file_order,
             file_run,
+            file_distribution,
             open_files,
             strides: None,
         }

@@ -3,6 +3,9 @@
 //!
 //! Lengths and offsets are in KiB: `r8+4` reads 4 KiB at 8 KiB.
 
+use std::collections::HashSet;
+
+use super::statistics::assert_chi_square;
 use super::*;
 use crate::plan::BlockSizeShare;
 use crate::request::Direction;
@@ -252,6 +255,80 @@ fn files_drawn_at_random_are_finished_and_have_their_runs() {
         assert!((140..260).contains(&share), "{share}");
         assert_eq!(runs.iter().filter(|run| run[0] == *file).count(), 500);
     }
+}
+
+#[test]
+fn files_drawn_by_a_distribution_get_their_shares() {
+    // --nrfiles=8 --file_service_type=zipf:1.2:0.25: a file is 1,024 ranks, and the first are at the third file.
+    let (files, theta) = (8, 1.2);
+    let weight = |rank: u32| libm::pow(f64::from(rank + 1), -theta);
+    let shares: Vec<f64> = (0..files)
+        .map(|file| (file * 1024..(file + 1) * 1024).map(weight).sum())
+        .collect();
+    let total: f64 = shares.iter().sum();
+    for rw in [Rw::Read, Rw::Randread] {
+        let plan = PatternPlan {
+            file_order: FileOrder::Random,
+            file_distribution: Distribution::Zipf {
+                theta,
+                center: Some(0.25),
+            },
+            random_map: false,
+            ..plan(rw)
+        };
+        let ios = pass(&mut pattern(&plan, &[(0, 1000 * 4 * KIB); 8]));
+        assert_eq!(
+            ios.len(),
+            8000,
+            "likely files begin again until the pass has its bytes"
+        );
+        let mut counts = vec![0; 8];
+        for io in &ios {
+            counts[(io.target as usize + 8 - 2) % 8] += 1;
+        }
+        // A sequential pattern draws anew when it comes to the end of a file.
+        let expected: Vec<f64> = shares.iter().map(|share| 8000.0 * share / total).collect();
+        assert_chi_square(&counts, &expected);
+    }
+}
+
+#[test]
+fn a_likely_file_repeats_no_block_before_it_begins_again() {
+    let plan = PatternPlan {
+        file_order: FileOrder::Random,
+        file_distribution: Distribution::Normal {
+            deviation_percent: 0.0,
+            center: Some(0.5),
+        },
+        ..plan(Rw::Randread)
+    };
+    let ios = pass(&mut pattern(&plan, &[(0, 100 * 4 * KIB); 3]));
+    assert!(ios.iter().all(|io| io.target == 1));
+    for round in ios.chunks(100) {
+        let blocks: HashSet<u64> = round.iter().map(|io| io.offset_bytes).collect();
+        assert_eq!(blocks.len(), 100);
+    }
+}
+
+#[test]
+fn of_files_that_are_not_all_open_one_that_ends_makes_room() {
+    // --openfiles=1: the file that is open is read to its end; then another may be drawn.
+    let plan = PatternPlan {
+        file_order: FileOrder::Random,
+        file_distribution: Distribution::Zipf {
+            theta: 0.5,
+            center: None,
+        },
+        open_files: 1,
+        ..plan(Rw::Read)
+    };
+    let ios = pass(&mut pattern(&plan, &[(0, 16 * KIB); 60]));
+    let mut drawn = HashSet::new();
+    for run in ios.chunks(4) {
+        assert!(run.iter().all(|io| io.target == run[0].target));
+        drawn.insert(run[0].target);
+    }
+    assert!(drawn.len() > 5, "{drawn:?}");
 }
 
 #[test]

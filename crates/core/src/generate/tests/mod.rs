@@ -46,6 +46,7 @@ pub(super) fn plan(rw: Rw) -> PatternPlan {
         sync_file_range: None,
         sync_at_end: false,
         file_order: FileOrder::Roundrobin,
+        file_distribution: Distribution::Random,
         file_run: 1,
         open_files: 0,
         strides: None,
