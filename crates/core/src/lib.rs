@@ -11,6 +11,7 @@ pub mod generate;
 pub mod log_code;
 pub mod log_record;
 pub mod plan;
+mod priorities;
 pub mod recorder;
 pub mod replay;
 pub mod request;

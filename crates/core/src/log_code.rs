@@ -22,7 +22,8 @@ const ISSUED: usize = 10;
 const DONE: usize = 11;
 const READY: usize = 12;
 const INTENDED: usize = 13;
-const FIELDS: usize = 14;
+const PRIORITY: usize = 14;
+const FIELDS: usize = 15;
 
 type Fields = [u64; FIELDS];
 
@@ -175,6 +176,7 @@ fn fields(record: &LogRecord) -> Fields {
     fields[DONE] = record.done_ns;
     fields[READY] = record.ready_ns;
     fields[INTENDED] = record.intended_ns;
+    fields[PRIORITY] = record.priority.into();
     fields
 }
 
@@ -184,7 +186,7 @@ fn record(fields: &Fields) -> LogRecord {
         stage: fields[STAGE] as u16,
         row: fields[ROW] as u32,
         worker: fields[WORKER] as u32,
-        target: fields[TARGET] as u32,
+        target: fields[TARGET] as u16,
         direction: fields[DIRECTION] as u8,
         ramp: fields[RAMP] as u8,
         length_bytes: fields[LENGTH] as u32,
@@ -195,6 +197,7 @@ fn record(fields: &Fields) -> LogRecord {
         done_ns: fields[DONE],
         ready_ns: fields[READY],
         intended_ns: fields[INTENDED],
+        priority: fields[PRIORITY] as u16,
     }
 }
 

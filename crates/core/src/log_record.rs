@@ -19,8 +19,10 @@ pub struct LogRecord {
     /// Bytes moved, or the negative errno.
     pub result: i32,
     pub worker: u32,
-    pub target: u32,
     pub row: u32,
+    pub target: u16,
+    /// As ioprio_set takes it; 0: none.
+    pub priority: u16,
     /// By `Direction`.
     pub direction: u8,
     /// 1 during the ramp.
@@ -41,6 +43,8 @@ pub struct LogOrigin {
     pub stage_start: Nanos,
     /// When the ramp ends.
     pub ramp_end: Nanos,
+    /// The I/O priority of its thread; 0: none.
+    pub priority: u16,
 }
 
 impl LogRecord {
@@ -60,8 +64,13 @@ impl LogRecord {
                 Err(errno) => -errno.0,
             },
             worker: log_origin.worker,
-            target: request.target,
             row: log_origin.row,
+            // A worker has at most 1,024 files.
+            target: request.target as u16,
+            priority: match request.priority {
+                0 => log_origin.priority,
+                own => own,
+            },
             direction: request.kind.direction() as u8,
             ramp: u8::from(completion.done < log_origin.ramp_end),
             stage: log_origin.stage,

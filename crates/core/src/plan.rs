@@ -19,7 +19,7 @@ use serde::Deserialize;
 pub use self::flow::FlowPlan;
 pub use endings::{ExitWhat, LatencyTargetPlan, SteadyFigure, SteadyPlan};
 pub use engine::{EngineKind, EnginePlan, SyncMode};
-pub use hints::{Advice, PriorityPlan};
+pub use hints::{Advice, PriorityLatency, PriorityPlan};
 pub use memory::{MemoryPlan, NumaMode, NumaPlan};
 pub use places::{Distribution, StridesPlan, Zone};
 
@@ -358,6 +358,8 @@ pub struct WorkerPlan {
     pub priorities: Vec<PriorityPlan>,
     /// Its thread's I/O priority, as ioprio_set takes it; absent: unchanged.
     pub io_priority: Option<u16>,
+    /// Which latency is reported for each priority apart; absent: none, since all its row's requests have the same.
+    pub priority_latency: Option<PriorityLatency>,
     /// Read errors of the medium (EIO, EILSEQ) are counted and do not end it.
     pub continue_on_read_error: bool,
     /// Write, trim and sync errors of the medium are counted and do not end it.

@@ -130,6 +130,8 @@ pub struct Request {
     pub ready: Nanos,
     /// What it has to do with the verification of data.
     pub check: Check,
+    /// Its I/O priority, as ioprio_set takes it; 0: that of its thread.
+    pub priority: u16,
 }
 
 impl Request {
@@ -144,6 +146,7 @@ impl Request {
             intended: 0,
             ready: 0,
             check: Check::Nothing,
+            priority: 0,
         }
     }
 }

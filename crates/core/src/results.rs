@@ -1,85 +1,18 @@
 //! The results of a run: the Rust twin of `python/iogauge/schema/results.py`, field by field, ready to serialize.
 
+mod tallies;
+
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::busy::Busy;
 use crate::plan::{VerifyState, WorkerPlan};
-use crate::recorder::{Exact, Latency, Merged, MergedSide, MergedSlice, Span};
+use crate::recorder::{MergedSlice, Span};
 use crate::request::{Direction, Request};
 use crate::stage::Stop;
 use crate::time::Nanos;
-
-/// Bytes that JSON carries in base64.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bytes(pub Vec<u8>);
-
-impl Serialize for Bytes {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&base64::engine::general_purpose::STANDARD.encode(&self.0))
-    }
-}
-
-/// What one direction of one row did.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)]
-pub struct Tally {
-    pub ios: u64,
-    pub bytes: u64,
-    pub errors: BTreeMap<i32, u64>,
-    pub short: u64,
-    pub flagged: u64,
-    pub late: u64,
-    pub histograms: BTreeMap<&'static str, Bytes>,
-    pub exact: BTreeMap<&'static str, Exact>,
-}
-
-impl From<&MergedSide> for Tally {
-    fn from(side: &MergedSide) -> Self {
-        let kept = || {
-            Latency::ALL
-                .iter()
-                .zip(&side.histograms)
-                .filter_map(|(latency, merged)| Some((latency.name(), merged.as_ref()?)))
-                .filter(|(_, merged)| merged.exact().count > 0)
-        };
-        let counts = &side.counts;
-        Self {
-            ios: counts.ios,
-            bytes: counts.bytes,
-            errors: counts
-                .errors
-                .iter()
-                .filter(|&&(_, count)| count > 0)
-                .copied()
-                .collect(),
-            short: counts.short,
-            flagged: counts.flagged,
-            late: counts.late,
-            histograms: kept()
-                .map(|(name, merged)| (name, Bytes(merged.encode())))
-                .collect(),
-            exact: kept()
-                .map(|(name, merged)| (name, *merged.exact()))
-                .collect(),
-        }
-    }
-}
-
-/// Returns the tallies of a merged slice, by direction.
-pub fn tallies(slice: &MergedSlice) -> BTreeMap<&'static str, Tally> {
-    let sides = Direction::ALL.iter().zip(&slice.sides);
-    sides
-        .filter_map(|(direction, side)| Some((direction.name(), side.as_ref()?.into())))
-        .collect()
-}
-
-/// Encodes a histogram that may be empty.
-pub fn encoded(merged: &Merged) -> Bytes {
-    Bytes(merged.encode())
-}
+pub use tallies::{Bytes, PriorityTally, Tally, encoded, priority_tallies, tallies};
 
 /// A fixed slice of a run for one row.
 #[derive(Clone, Debug, Serialize)]
@@ -390,6 +323,7 @@ pub struct RowResult {
     pub tallies: BTreeMap<&'static str, Tally>,
     pub loop_gap: Bytes,
     pub steady: Option<SteadyResult>,
+    pub priorities: Vec<PriorityTally>,
 }
 
 /// What a modelled drive did inside. A real drive does not report it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::SteadyPlan;
 use crate::recorder::{Cutter, MergedSlice, Slice, Span};
-use crate::results::{Interval, RowResult, encoded, tallies};
+use crate::results::{Interval, RowResult, encoded, priority_tallies, tallies};
 use crate::steady::Steady;
 use crate::time::{Nanos, SECOND};
 
@@ -188,6 +188,7 @@ impl Row {
             tallies: tallies(&self.totals),
             loop_gap: encoded(&self.totals.loop_gap),
             steady: self.steady.as_ref().map(Steady::result),
+            priorities: priority_tallies(&self.totals),
         }
     }
 }

@@ -143,6 +143,7 @@ impl<'a> StageAccount<'a> {
             worker: self.run_worker(worker) as u32,
             row: self.plan.workers[worker].row,
             stage: self.index as u16,
+            priority: self.plan.workers[worker].io_priority.unwrap_or(0),
             ..LogOrigin::default()
         }
     }

@@ -143,6 +143,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         pre_read: false,
         nice: 0,
         io_priority: None,
+        priority_latency: None,
         priorities: Vec::new(),
         continue_on_read_error: false,
         continue_on_write_error: false,

@@ -25,6 +25,7 @@ mod watching;
 mod written;
 
 use crate::generate::{Io, Schedule};
+use crate::priorities::Priorities;
 use crate::request::{Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use depth_search::DepthSearch;
@@ -117,7 +118,9 @@ pub struct Worker {
     search: Option<Box<DepthSearch>>,
     /// How long its requests may take; absent in a job where that has no limit.
     max_latency: Option<Box<MaxLatency>>,
-    /// Whether one of these five looks at its requests.
+    /// Which of its requests have an I/O priority of their own; absent in a job where none has.
+    priorities: Option<Box<Priorities>>,
+    /// Whether one of these six looks at its requests.
     watched: bool,
 }
 

@@ -91,7 +91,8 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         "schedule": {}, "poisson": true, {think}, "flow": null, "handed_over": false, "cpus": [], "spin": false,
         "exitall": false, "exitall_on_error": false, "exit_what": "group", "group": 0, "max_latency_ns": {},
         "create_only": false,
-        "memory": {{"huge_page_bytes": 0, "locked_bytes": 0}}, "invalidate": false, "advice": "none", "pre_read": false, "nice": 0, "io_priority": null, "priorities": [],
+        "memory": {{"huge_page_bytes": 0, "locked_bytes": 0}}, "invalidate": false, "advice": "none", "pre_read": false, "nice": 0, "io_priority": null, "priority_latency": "clat",
+        "priorities": [{{"direction": "read", "length_bytes": 0, "percent": 20, "priority": 8192}}],
         "continue_on_read_error": true, "continue_on_write_error": true,
         "ignored_read_errors": [], "ignored_write_errors": []
         }}"#,
@@ -111,7 +112,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
 
 /// As `allocations`, of a worker that may replay a trace.
 fn allocations_of(plan: &WorkerPlan, feed: Option<Box<dyn Feed>>, requests: u64) -> u64 {
-    let slice = Slice::new(recorder::kept_latencies(plan, true));
+    let slice = recorder::slice_of(plan, true);
     let spare = Box::new(slice.touched());
     let mut recorder = Recorder::new(
         Box::new(slice),

@@ -51,12 +51,16 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
 fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
     let kept = recorder::kept_latencies(plan, plan.stamps_issue());
     // A slice also has a histogram of loop gaps.
-    let histograms = 1 + kept
-        .iter()
-        .flatten()
-        .flatten()
-        .filter(|kept| **kept)
-        .count();
+    let histograms = 1
+        + kept
+            .iter()
+            .flatten()
+            .flatten()
+            .filter(|kept| **kept)
+            .count()
+        + plan
+            .priority_latency
+            .map_or(0, |_| plan.priorities_of_requests().len());
     let slices = (1 + SPARES) * histograms * histogram::BUCKETS * size_of::<u32>();
     let buffers = match plan.engine.kind {
         EngineKind::Null => 0,

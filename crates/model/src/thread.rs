@@ -180,7 +180,7 @@ impl<'a> Thread<'a> {
             Worker::with_feed(plan, feed).map_err(|cause| format!("{}: {cause}", plan.name))?;
         worker.join(plan, position.share);
         let stamps_issue = plan.stamps_issue();
-        let slice = Slice::new(recorder::kept_latencies(plan, stamps_issue));
+        let slice = recorder::slice_of(plan, stamps_issue);
         let recorder = Recorder::new(Box::new(slice), Slices::default());
         let depth = plan.iodepth;
         let mut thread = Self {

@@ -398,6 +398,8 @@ class WorkerPlan(Model):
     """Which of its requests have a priority of their own."""
     io_priority: NonNegative | None = None
     """Its thread's I/O priority, as ioprio_set takes it; None: unchanged."""
+    priority_latency: Literal["lat", "clat"] | None = None
+    """Which latency is reported for each priority apart; None: none, since all its row's requests have the same."""
     continue_on_read_error: bool
     continue_on_write_error: bool
     ignored_read_errors: tuple[Positive, ...] = ()

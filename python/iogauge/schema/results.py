@@ -226,6 +226,16 @@ class SteadyResult(Model):
     samples: tuple[SteadySample, ...]
 
 
+class PriorityTally(Model):
+    """One latency of the requests of one direction that had one I/O priority."""
+
+    direction: Direction
+    priority: NonNegative
+    """As ioprio_set takes it; 0: none."""
+    histogram: Encoded
+    exact: Exact
+
+
 class RowResult(Model):
     """One reported row: a worker, or a group of them merged."""
 
@@ -239,6 +249,8 @@ class RowResult(Model):
     loop_gap: Encoded
     steady: SteadyResult | None = None
     """None without steadystate, and in older records."""
+    priorities: tuple[PriorityTally, ...] = ()
+    """One latency of each I/O priority; empty if all requests have the same, and in older records."""
 
     def seconds(self, workers: Iterable[WorkerResult]) -> float:
         """Return the measured time. ``workers`` are the row's.

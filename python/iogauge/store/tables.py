@@ -21,7 +21,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, SteadyResult, Tally
+from iogauge.schema import (
+    SCHEMA_VERSION,
+    Direction,
+    Exact,
+    Interval,
+    Kind,
+    PriorityTally,
+    RowResult,
+    SteadyResult,
+    Tally,
+)
 from iogauge.store.checksums import check_file, damaged
 from iogauge.store.durable import create_file, explained, goes_on
 from iogauge.store.versions import check_version
@@ -33,8 +43,11 @@ ROW_GROUP_BYTES = 4 << 20
 _KINDS = tuple(kind for kind in Kind if kind is not Kind.LOOP_GAP)
 _COUNTS = ("ios", "bytes", "short", "flagged", "late")
 _VERSION_KEY = b"iogauge_schema_version"
-_STEADY_KEY = b"iogauge_steady"
-_STEADY = TypeAdapter(tuple[SteadyResult | None, ...])
+_RARE: dict[str, TypeAdapter[tuple[Any, ...]]] = {
+    "steady": TypeAdapter(tuple[SteadyResult | None, ...]),
+    "priorities": TypeAdapter(tuple[tuple[PriorityTally, ...], ...]),
+}
+"""What few rows have, so that it is no column: the file's metadata has it for each row, as ``iogauge_steady``."""
 
 _EXACT = pa.struct([pa.field(name, pa.int64(), nullable=False) for name in Exact.model_fields])
 _TALLY_FIELDS: list[pa.Field[Any]] = [
@@ -139,9 +152,11 @@ def read_intervals(path: Path) -> Iterator[Interval]:
 def write_totals(path: Path, rows: Iterable[RowResult]) -> None:
     """Write the totals of a run: per reported row its loop gap, then one row per direction."""
     rows = tuple(rows)
-    # Few rows have a steady state, so it has no column.
-    steady = _STEADY.dump_json(tuple(row.steady for row in rows))
-    schema = TOTALS.with_metadata({**_METADATA, _STEADY_KEY: steady})
+    rare: dict[bytes | str, bytes | str] = {
+        _rare_key(name): adapter.dump_json(tuple(getattr(row, name) for row in rows))
+        for name, adapter in _RARE.items()
+    }
+    schema = TOTALS.with_metadata({**_METADATA, **rare})
     table = pa.Table.from_pylist([record for row in rows for record in _total_rows(row)], schema=schema)
     with explained("write", path), create_file(path) as sink, _writer(sink, schema) as writer:
         writer.write_table(table)
@@ -163,25 +178,34 @@ def read_totals(path: Path) -> tuple[RowResult, ...]:
             **{name: group[0][name] for name in ("stage", "row", "name", "start_ns", "end_ns")},
             loop_gap=group[0][Kind.LOOP_GAP] or b"",
             tallies=_tallies(group[1:]),
-            steady=steady,
+            **rare,
         )
-        for group, steady in zip(groups, _steady(path, len(groups)), strict=True)
+        for group, rare in zip(groups, _rare(path, len(groups)), strict=True)
     )
 
 
-def _steady(path: Path, rows: int) -> tuple[SteadyResult | None, ...]:
-    """Return what became of each row's steady state; older files do not have it."""
+def _rare_key(name: str) -> bytes:
+    return f"iogauge_{name}".encode()
+
+
+def _rare(path: Path, rows: int) -> list[dict[str, Any]]:
+    """Return what each row has besides its columns; older files lack some of it."""
     with explained("read", path):
-        text = (pq.read_schema(path).metadata or {}).get(_STEADY_KEY)
-    if text is None:
-        return (None,) * rows
-    try:
-        steady = _STEADY.validate_json(text)
-    except ValidationError as error:
-        raise damaged(path, str(error)) from error
-    if len(steady) != rows:
-        raise damaged(path, "it does not say of each row whether it became steady")
-    return steady
+        metadata = pq.read_schema(path).metadata or {}
+    rare: list[dict[str, Any]] = [{} for _ in range(rows)]
+    for name, adapter in _RARE.items():
+        text = metadata.get(_rare_key(name))
+        if text is None:
+            continue
+        try:
+            values = adapter.validate_json(text)
+        except ValidationError as error:
+            raise damaged(path, str(error)) from error
+        if len(values) != rows:
+            raise damaged(path, f"its {name} are not those of all rows")
+        for row, value in zip(rare, values, strict=True):
+            row[name] = value
+    return rare
 
 
 def _writer(sink: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:

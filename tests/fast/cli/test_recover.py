@@ -15,7 +15,7 @@ import pytest
 
 from iogauge import cli
 from iogauge.cli.terminal import status
-from iogauge.execution.log.spill import Spill
+from iogauge.execution.log.spill import CODE_VERSION, Spill
 from iogauge.report.run import request_logs
 from iogauge.schema import Job, JobFile
 from tests import report_records
@@ -201,7 +201,7 @@ def test_a_log_does_not_reach_a_target_of_the_run(
 def test_a_spill_of_another_version_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spill = made(report_records.job_file(Job(name="x")))
     content = spill.path.read_bytes()
-    spill.path.write_bytes(content.replace(b'"code_version":1', b'"code_version":0'))
+    spill.path.write_bytes(content.replace(b'"code_version":%d' % CODE_VERSION, b'"code_version":0'))
     assert cli.main(["recover", str(spill.path)]) == status.ERROR
     assert "another version of iogauge wrote this spill of requests\nhint: " in capsys.readouterr().err
 

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.schema import Direction, Exact, Interval, Kind, RowResult, SteadyResult, SteadySample, Tally
+from iogauge.schema import (
+    Direction,
+    Exact,
+    Interval,
+    Kind,
+    PriorityTally,
+    RowResult,
+    SteadyResult,
+    SteadySample,
+    Tally,
+)
 from iogauge.store import tables
 from iogauge.store.checksums import write_checksums
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
@@ -54,6 +64,13 @@ steadies = st.builds(
     slope=finite,
     samples=st.tuples(st.builds(SteadySample, iops=finite, bw_Bps=finite, lat_ns=finite)),
 )
+priorities = st.builds(
+    PriorityTally,
+    direction=st.sampled_from(Direction),
+    priority=st.integers(0, 2**16 - 1),
+    histogram=st.binary(max_size=30),
+    exact=st.builds(Exact, count=counts, sum_ns=counts, min_ns=counts, max_ns=counts),
+)
 rows = st.builds(
     RowResult,
     row=st.integers(0, 2**31 - 1),
@@ -64,6 +81,7 @@ rows = st.builds(
     tallies=tallies,
     loop_gap=st.binary(max_size=30),
     steady=st.none() | steadies,
+    priorities=st.lists(priorities, max_size=3).map(tuple),
 )
 
 
@@ -98,7 +116,7 @@ def test_no_field_of_the_schema_is_left_out() -> None:
         "stage", "row", "index", "start_ns", "end_ns", "ramp", "tallies", "loop_gap",
     }  # fmt: skip
     assert set(RowResult.model_fields) == {
-        "row", "stage", "name", "start_ns", "end_ns", "tallies", "loop_gap", "steady",
+        "row", "stage", "name", "start_ns", "end_ns", "tallies", "loop_gap", "steady", "priorities",
     }  # fmt: skip
 
 

@@ -243,7 +243,6 @@ UNSUPPORTED = {
     "cmdprio_bssplit=4k/10\ncmdprio_percentage=10\nioengine=libaio": "cannot be combined with cmdprio_percentage",
     "cmdprio_bssplit=4k/60:4k/50/2/0\nioengine=libaio": "has more than 100 %",
     "cmdprio_bssplit=4k/60/2\nioengine=libaio": "is no entry",
-    "log_prio=1\ncmdprio_percentage=10\nioengine=libaio": "would log a job's own priority",
     "write_iolog=a\nread_iolog=b": "has no effect on a trace",
     "write_iolog=a\nfilename=/a b": "cannot tell the name",
     "fdp=1": "fio's fdp is not supported",

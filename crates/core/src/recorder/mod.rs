@@ -9,7 +9,9 @@ pub mod histogram;
 mod slice;
 
 pub use histogram::{Exact, Histogram, Merged};
-pub use slice::{Counts, KeptLatencies, Latency, MergedSide, MergedSlice, Side, Slice, Span};
+pub use slice::{
+    Counts, KeptLatencies, Latency, MergedSide, MergedSlice, PrioritySide, Side, Slice, Span,
+};
 
 use crate::plan::{LatencyTargetPlan, WorkerPlan};
 use crate::request::{Completion, Direction, Errno, Kind, Request};
@@ -84,6 +86,11 @@ pub trait SliceSource {
     fn give_back(&self, slice: Box<Slice>);
 }
 
+/// Returns an empty slice for a worker's requests.
+pub fn slice_of(plan: &WorkerPlan, stamps_issue: bool) -> Slice {
+    Slice::with_priorities(kept_latencies(plan, stamps_issue), plan)
+}
+
 /// Returns which latencies to record for a worker's requests. A latency that always equals another is left out.
 pub fn kept_latencies(plan: &WorkerPlan, stamps_issue: bool) -> KeptLatencies {
     let scheduled = plan.is_scheduled();
@@ -107,6 +114,7 @@ pub fn kept_latencies(plan: &WorkerPlan, stamps_issue: bool) -> KeptLatencies {
 #[derive(Clone, Copy, Debug)]
 struct Instants {
     kind: Kind,
+    priority: u16,
     /// Intended, ready, start, issued (start if it is not stamped), done.
     instants: [Nanos; 5],
 }
@@ -114,6 +122,7 @@ struct Instants {
 impl Instants {
     const NONE: Self = Self {
         kind: Kind::Read,
+        priority: 0,
         instants: [0; 5],
     };
 
@@ -121,6 +130,7 @@ impl Instants {
     fn of(request: &Request, completion: &Completion) -> Self {
         Self {
             kind: request.kind,
+            priority: request.priority,
             instants: [
                 request.intended,
                 request.ready,
@@ -139,7 +149,7 @@ impl Instants {
             .iter()
             .zip(&other.instants)
             .fold(0, |bits, (one, two)| bits | (one ^ two));
-        self.kind == other.kind && differing == 0
+        self.kind == other.kind && self.priority == other.priority && differing == 0
     }
 
     /// By [`Latency`].
@@ -326,7 +336,12 @@ impl<H: Handover> Recorder<H> {
         let values = self.batch.latencies();
         let [_, _, start, _, done] = self.batch.instants;
         let flagged = self.flagged(start, done - start);
-        if let Some(side) = &mut self.slice.sides[self.batch.kind.direction() as usize] {
+        let direction = self.batch.kind.direction();
+        if !self.slice.priorities.is_empty() {
+            self.slice
+                .record_priority(direction, self.batch.priority, &values, self.times);
+        }
+        if let Some(side) = &mut self.slice.sides[direction as usize] {
             for (histogram, &value) in side.histograms.iter_mut().zip(&values) {
                 if let Some(histogram) = histogram {
                     histogram.record(value, self.times);

@@ -1,5 +1,8 @@
 //! What one worker completed in one fixed slice of a run, and such slices merged.
 
+use std::collections::BTreeMap;
+
+use crate::plan::{PriorityLatency, WorkerPlan};
 use crate::recorder::histogram::{Histogram, Merged};
 use crate::request::{Direction, Errno};
 use crate::time::Nanos;
@@ -112,6 +115,19 @@ pub struct Side {
     pub histograms: [Option<Histogram>; Latency::COUNT],
 }
 
+/// The latencies of the requests of one direction that have one I/O priority.
+#[derive(Clone, Debug)]
+pub struct PrioritySide {
+    /// Their direction.
+    pub direction: Direction,
+    /// What the requests have: 0 stands for the priority of their thread.
+    of_requests: u16,
+    /// As ioprio_set takes it; 0: none.
+    pub priority: u16,
+    /// One latency.
+    pub histogram: Histogram,
+}
+
 /// Which part of a run a slice covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
@@ -137,6 +153,10 @@ pub struct Slice {
     pub sides: [Option<Side>; Direction::COUNT],
     /// Gaps between two looks at the completions.
     pub loop_gap: Histogram,
+    /// Empty in a job whose requests have one priority.
+    pub priorities: Box<[PrioritySide]>,
+    /// Which latency these have.
+    priority_latency: Latency,
 }
 
 impl Slice {
@@ -155,17 +175,68 @@ impl Slice {
             end: 0,
             sides: kept.map(|latencies| latencies.map(side)),
             loop_gap: Histogram::new(),
+            priorities: Box::default(),
+            priority_latency: Latency::Lat,
+        }
+    }
+
+    /// Creates an empty slice of the latencies in `kept`, and of each priority that the plan reports.
+    pub fn with_priorities(kept: KeptLatencies, plan: &WorkerPlan) -> Self {
+        let Some(latency) = plan.priority_latency else {
+            return Self::new(kept);
+        };
+        let own = plan.io_priority.unwrap_or(0);
+        let sides = plan.priorities_of_requests().into_iter();
+        Self {
+            priorities: sides
+                .map(|(direction, of_requests)| PrioritySide {
+                    direction,
+                    of_requests,
+                    priority: if of_requests == 0 { own } else { of_requests },
+                    histogram: Histogram::new(),
+                })
+                .collect(),
+            priority_latency: match latency {
+                PriorityLatency::Lat => Latency::Lat,
+                PriorityLatency::Clat => Latency::Clat,
+            },
+            ..Self::new(kept)
         }
     }
 
     /// Creates an empty slice of the same shape and touches its memory.
     pub fn touched(&self) -> Self {
         let latencies = |side: &Side| side.histograms.each_ref().map(Option::is_some);
-        Self::new(
-            self.sides
-                .each_ref()
-                .map(|side| side.as_ref().map(latencies)),
-        )
+        let emptied = |side: &PrioritySide| PrioritySide {
+            histogram: Histogram::new(),
+            ..*side
+        };
+        Self {
+            priorities: self.priorities.iter().map(emptied).collect(),
+            priority_latency: self.priority_latency,
+            ..Self::new(
+                self.sides
+                    .each_ref()
+                    .map(|side| side.as_ref().map(latencies)),
+            )
+        }
+    }
+
+    /// Counts completions with the same latencies by their I/O priority.
+    pub(super) fn record_priority(
+        &mut self,
+        direction: Direction,
+        priority: u16,
+        values: &[Nanos; Latency::COUNT],
+        times: u32,
+    ) {
+        let value = values[self.priority_latency as usize];
+        let mut sides = self.priorities.iter_mut();
+        if let Some(side) =
+            sides.find(|side| (side.direction, side.of_requests) == (direction, priority))
+        {
+            side.histogram.record(value, times);
+        }
     }
 
     /// Clears all counts.
@@ -178,6 +249,9 @@ impl Slice {
                 .for_each(Histogram::clear);
         }
         self.loop_gap.clear();
+        for side in &mut self.priorities {
+            side.histogram.clear();
+        }
     }
 }
 
@@ -197,6 +271,8 @@ pub struct MergedSlice {
     pub sides: [Option<MergedSide>; Direction::COUNT],
     /// Gaps of all workers' loops.
     pub loop_gap: Merged,
+    /// One latency by direction, as a number, and I/O priority; empty where requests have one priority.
+    pub priorities: BTreeMap<(u8, u16), Merged>,
 }
 
 impl MergedSlice {
@@ -213,6 +289,10 @@ impl MergedSlice {
             }
         }
         self.loop_gap.add(&slice.loop_gap);
+        for side in &slice.priorities {
+            let key = (side.direction as u8, side.priority);
+            self.priorities.entry(key).or_default().add(&side.histogram);
+        }
     }
 
     /// Adds merged slices.
@@ -228,5 +308,8 @@ impl MergedSlice {
             }
         }
         self.loop_gap.merge(&other.loop_gap);
+        for (key, from) in &other.priorities {
+            self.priorities.entry(*key).or_default().merge(from);
+        }
     }
 }

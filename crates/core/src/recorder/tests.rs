@@ -2,5 +2,6 @@
 
 mod cutting;
 mod flags;
+mod priorities;
 mod reference;
 mod world;

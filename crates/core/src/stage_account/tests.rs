@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::plan::{Rw, WorkerPlan};
-use crate::recorder::{Slice, kept_latencies};
+use crate::recorder::{Slice, slice_of};
 use crate::request::{Completion, Want};
 use crate::stage::Stop;
 use crate::testing::{BLOCK, plan, run_plan, stage};
@@ -53,7 +53,7 @@ impl Thread {
     fn new(run: &RunPlan, plan: &WorkerPlan) -> Self {
         let mut worker = Worker::new(plan).unwrap();
         worker.begin(START, plan.ramp_ns, plan.runtime_ns);
-        let slice = Slice::new(kept_latencies(plan, true));
+        let slice = slice_of(plan, true);
         let mut recorder = Recorder::new(Box::new(slice), Queue::default());
         recorder.begin(Cutter::of(plan, 0, run.interval_ns), START, START);
         Self { worker, recorder }

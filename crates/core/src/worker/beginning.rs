@@ -6,6 +6,7 @@ use super::{
 };
 use crate::generate::{Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
+use crate::priorities::Priorities;
 use crate::replay::{Feed, Replay};
 use crate::time::Nanos;
 
@@ -53,6 +54,7 @@ impl Worker {
         let written = Written::new(plan);
         let search = DepthSearch::new(plan);
         let max_latency = MaxLatency::new(plan);
+        let priorities = Priorities::new(plan);
         let dry = verifying
             .as_ref()
             .is_some_and(|verifying| verifying.is_dry());
@@ -61,7 +63,8 @@ impl Worker {
             unconstrained: !plan.is_scheduled()
                 && plan.time_based
                 && verifying.is_none()
-                && search.is_none(),
+                && search.is_none()
+                && priorities.is_none(),
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),
@@ -100,12 +103,14 @@ impl Worker {
             watched: verifying.is_some()
                 || written.is_some()
                 || search.is_some()
-                || max_latency.is_some(),
+                || max_latency.is_some()
+                || priorities.is_some(),
             verifying,
             written,
             flowing: None,
             search,
             max_latency,
+            priorities,
         }
     }
 

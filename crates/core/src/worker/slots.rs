@@ -150,6 +150,7 @@ impl Slots {
             intended,
             ready: due.max(slot.free_at).max(self.drained_at),
             check: Check::Nothing,
+            priority: 0,
         };
         slot.request = request;
         request

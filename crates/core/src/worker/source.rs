@@ -78,6 +78,6 @@ impl Worker {
         if let Source::Trace(replay) = &mut self.source {
             replay.take(request.slot);
         }
-        Want::Issue(request)
+        Want::Issue(self.prioritized(request))
     }
 }

@@ -1,5 +1,5 @@
 //! What looks at requests besides the worker itself: verification, the ranges of syncs, a flow, the search for a depth,
-//! and a limit of latency. Few jobs have any of them, so that others pay for one test before a request, one at its issue
+//! a limit of latency, and I/O priorities. Few jobs have any of them, so that others pay for one test before a request, one at its issue
 //! and one at its completion.
 
 use super::Worker;
@@ -27,6 +27,14 @@ impl Worker {
         }
         if let Some(flowing) = &mut self.flowing {
             flowing.count();
+        }
+        self.prioritized(request)
+    }
+
+    /// Returns a request that is being issued with its I/O priority, also as its slot has it.
+    pub(super) fn prioritized(&mut self, mut request: Request) -> Request {
+        if let Some(priorities) = &mut self.priorities {
+            request.priority = priorities.draw(&request);
         }
         self.slots.replace(request)
     }

@@ -23,7 +23,6 @@ use crate::clock::Clock;
 use crate::engines::blocking::OutsideQueue;
 use crate::engines::buffers::Buffers;
 use crate::engines::files::{self, File};
-use crate::engines::priorities::Priorities;
 use crate::engines::probe;
 use crate::error::Error;
 use crate::wait::Waiter;
@@ -54,7 +53,6 @@ pub struct Aio {
     reap_limit: usize,
     /// The flags of reads and of writes.
     flags: (i32, i32),
-    priorities: Priorities,
     buffers: Buffers,
     files: Vec<File>,
 }
@@ -86,7 +84,6 @@ impl Aio {
             submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
             flags: files::request_flags(&plan.engine),
-            priorities: Priorities::new(plan),
         })
     }
 
@@ -111,7 +108,7 @@ impl Aio {
             iocb = iocb
                 .moving(buffer, request.length_bytes, request.offset_bytes)
                 .with_flags(flags)
-                .with_priority(self.priorities.draw(request));
+                .with_priority(request.priority);
         }
         self.iocbs[request.slot as usize] = iocb;
         self.batch.push(&raw mut self.iocbs[request.slot as usize]);
@@ -354,6 +351,7 @@ mod tests {
             intended: 0,
             ready: 0,
             check: Default::default(),
+            priority: 0,
         }
     }
 

@@ -439,6 +439,7 @@ mod tests {
             intended: 0,
             ready: 0,
             check: Default::default(),
+            priority: 0,
         }
     }
 

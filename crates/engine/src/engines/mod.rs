@@ -12,7 +12,6 @@ mod mapped;
 mod null;
 mod open;
 mod posix_aio;
-mod priorities;
 pub mod probe;
 mod ring;
 mod ring_setup;

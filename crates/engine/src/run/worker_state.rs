@@ -72,7 +72,7 @@ impl WorkerState {
 mod tests {
     use iogauge_core::log_record::LogOrigin;
     use iogauge_core::plan::{RunPlan, Rw};
-    use iogauge_core::recorder::{self, Cutter, Slice};
+    use iogauge_core::recorder::{self, Cutter};
     use iogauge_core::request::{Completion, Want};
     use iogauge_core::testing::{plan, run_plan};
 
@@ -90,7 +90,7 @@ mod tests {
         };
         let mut log = WorkerLog::new(&Spill::without_thread(), &run, 1, LogOrigin::default());
         log.begin(0, ramp_end);
-        let first = Slice::new(recorder::kept_latencies(&plan, true));
+        let first = recorder::slice_of(&plan, true);
         let slices = slices_like(&first);
         let mut recorder = Recorder::new(Box::new(first), slices);
         recorder.begin(Cutter::of(&plan, 0, 1_000), 0, 0);

@@ -8,7 +8,7 @@ use iogauge_core::busy::Busy;
 use iogauge_core::flow::Share;
 use iogauge_core::log_record::LogOrigin;
 use iogauge_core::plan::{RunPlan, WorkerPlan};
-use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
+use iogauge_core::recorder::{self, Cutter, Recorder};
 use iogauge_core::replay::Feed;
 use iogauge_core::results::{ThreadUsage, VerifyResult};
 use iogauge_core::time::MILLISECOND;
@@ -174,7 +174,7 @@ impl WorkerThread {
         let share = self.share.lock().expect("no holder panics").take();
         worker.join(&self.plan, share);
         let stamps_issue = self.plan.stamps_issue();
-        let first = Slice::new(recorder::kept_latencies(&self.plan, stamps_issue));
+        let first = recorder::slice_of(&self.plan, stamps_issue);
         let slices = slices_like(&first);
         let log = self
             .spill

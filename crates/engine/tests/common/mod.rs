@@ -104,6 +104,7 @@ pub fn request(slot: u32, kind: Kind, offset_bytes: u64, length_bytes: u32) -> R
         intended: 0,
         ready: 0,
         check: Default::default(),
+        priority: 0,
     }
 }
 

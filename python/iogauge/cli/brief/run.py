@@ -12,8 +12,9 @@ from iogauge.report import verified
 from iogauge.report.run import endings
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, supported
-from iogauge.report.run.table import title
+from iogauge.report.run.table import priority_words, title
 from iogauge.schema import Direction, Job, Kind, RunRecord
+from iogauge.stats.histogram import Histogram
 from iogauge.text import numbers
 from iogauge.text.grid import narrowed
 
@@ -107,7 +108,30 @@ def _table(parts: list[Part], stats: IntervalStats, *, columns: int) -> list[str
                 ),
             ]
         )
+        table += _by_priority(row, stream, heads, ["-"] if failed else [])
     return narrowed(table, [*LEFT_OUT_FIRST, *own[:-1]], columns=columns, left=2, names=["job"])
+
+
+def _by_priority(row: Row, stream: Stream, heads: list[str], errors: list[str]) -> list[list[str]]:
+    """Return a row for each I/O priority of a part's requests, if they had several."""
+    table = []
+    every = row.tally(stream).ios
+    for priority, histogram in row.priorities(stream):
+        cells = _cells(histogram, _percentiles(row))
+        rate = row.iops(stream) * histogram.count / max(every, 1)
+        latencies = [cells.get(head, "-") for head in heads]
+        name = f"  {priority_words(priority)}"
+        figures = [
+            numbers.within(rate, None, None),
+            "-",
+            *latencies,
+            *errors,
+            f"{histogram.count:,}",
+            "-",
+            "-",
+        ]
+        table.append([row.name, name, *figures])
+    return table
 
 
 def _megabytes(row: Row, stream: Stream) -> str:
@@ -122,12 +146,20 @@ def _kind(row: Row, stream: Stream) -> Kind | None:
 
 def _latency_cells(row: Row, stream: Stream) -> dict[str, str]:
     """Return the latencies of a part by the heads of their columns."""
-    listed = row.job.percentile_list
-    percentiles = PERCENTILES if listed == _DEFAULT_LIST else listed
+    percentiles = _percentiles(row)
     kind = _kind(row, stream)
     histogram = None if kind is None else row.histogram(stream, kind)
     if histogram is None or not histogram.count:
         return _reported(row, stream, percentiles)
+    return _cells(histogram, percentiles)
+
+
+def _percentiles(row: Row) -> tuple[float, ...]:
+    listed = row.job.percentile_list
+    return PERCENTILES if listed == _DEFAULT_LIST else listed
+
+
+def _cells(histogram: Histogram, percentiles: tuple[float, ...]) -> dict[str, str]:
     cells = {
         "mean": histogram.mean,
         **{f"p{percentile:.12g}": histogram.quantile(fraction(percentile)) for percentile in percentiles},
@@ -158,6 +190,9 @@ def _notes(record: RunRecord, parts: list[Part], table: list[str], columns: int)
     notes = []
     if any(_kind(*part) is Kind.RESPONSE for part in parts):
         notes.append("latencies count from when a request was due (a sync's: from the first write before it)")
+    by_priority = sorted({row.priority_kind for row, stream in parts if row.priorities(stream)})
+    if by_priority:
+        notes.append(f"the latency of an I/O priority is {' or '.join(by_priority)}, as in fio")
     notes += numbers.meanings(table)
     all_rows = list(rows(record))
     # The headline of a single row has its depth.

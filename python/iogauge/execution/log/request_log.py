@@ -31,9 +31,11 @@ SCHEMA = pa.schema(
         pa.field("issued_ns", pa.uint64()),
         pa.field("done_ns", pa.uint64(), nullable=False),
         pa.field("result", pa.int32(), nullable=False),
+        pa.field("priority", pa.uint16(), nullable=False),
     ]
 )
-"""``result``: bytes moved, or the negative errno. ``issued_ns`` is null where unknown (sync engines, SQPOLL)."""
+"""``result``: bytes moved, or the negative errno. ``issued_ns`` is null where unknown (sync engines, SQPOLL).
+``priority``: the I/O priority as ioprio_set takes it; 0: none."""
 
 _GROUP = 1 << 18
 """Requests in a row group, 19 MB before compression: the file's index of them is in memory until its end."""
@@ -52,6 +54,7 @@ def to_batch(records: NDArray[np.void]) -> pa.RecordBatch:
             records["direction"].astype(np.int8), pa.array(DIRECTIONS)
         ),
         "ramp": pa.array(records["ramp"].astype(bool)),
+        "target": pa.array(records["target"].astype(np.uint32)),
         "issued_ns": pa.array(issued, mask=issued == NO_INSTANT),
     }
     columns = [

@@ -34,8 +34,9 @@ LOG_RECORD = np.dtype(
         ("length_bytes", "<u4"),
         ("result", "<i4"),
         ("worker", "<u4"),
-        ("target", "<u4"),
         ("row", "<u4"),
+        ("target", "<u2"),
+        ("priority", "<u2"),
         ("direction", "u1"),
         ("ramp", "u1"),
         ("stage", "<u2"),
@@ -46,7 +47,7 @@ LOG_RECORD = np.dtype(
 NO_INSTANT = np.iinfo(np.uint64).max
 """An unknown ``issued_ns``."""
 
-CODE_VERSION = 1
+CODE_VERSION = 2
 """Version of the core's encoding of requests (crates/core/src/log_code.rs): raise it with every change."""
 
 _MAGIC = b"iogauge spill\n\x00\x01"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from iogauge.execution.plans.placement import Assignment, WorkerRequest, assign, worker_requests
-from iogauge.execution.plans.priorities import io_priority, priorities
+from iogauge.execution.plans.priorities import io_priority, priorities, reported
 from iogauge.execution.plans.stamping import stamp_logs
 from iogauge.execution.plans.verifying import refuse_shared, verify_plan
 from iogauge.schema import (
@@ -143,7 +143,7 @@ def make_plan(
         interval_ns=interval_ns,
         give_up_ns=give_up_ns,
         stages=tuple(
-            StagePlan(held=is_held, workers=tuple(workers))
+            StagePlan(held=is_held, workers=tuple(reported(workers, job_file.jobs)))
             for is_held, workers in zip(held(job_file.jobs), stages, strict=True)
         ),
         request_log=request_log,

@@ -5,13 +5,15 @@ Source: ioprio_set(2); fio 3.33's engines/cmdprio.c.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from iogauge.schema import Job, PriorityPlan
+from iogauge.schema import Job, PriorityPlan, WorkerPlan
 
 REAL_TIME = 1
 CLASS_SHIFT = 13
+LEVEL = 7
+"""The bits of a priority that are its level within its class."""
 
 
 def io_priority(prioclass: int, level: int) -> int:
@@ -22,6 +24,22 @@ def io_priority(prioclass: int, level: int) -> int:
 def priorities(job: Job) -> tuple[PriorityPlan, ...]:
     """Return which requests of a job have a priority of their own."""
     return (*_of(job, 0, "read"), *_of(job, 1, "write"))
+
+
+def reported(workers: Sequence[WorkerPlan], jobs: Sequence[Job]) -> list[WorkerPlan]:
+    """Return the workers of a stage with what they report by priority: all of a row, if requests of one have their own.
+
+    As in fio, this is lat with lat_percentiles, and otherwise clat.
+    """
+    rows = {worker.row for worker in workers if worker.priorities}
+    return [
+        worker.model_copy(
+            update={"priority_latency": "lat" if jobs[worker.job].lat_percentiles else "clat"}
+            if worker.row in rows
+            else {}
+        )
+        for worker in workers
+    ]
 
 
 def _of(job: Job, index: int, direction: Literal["read", "write"]) -> Iterator[PriorityPlan]:

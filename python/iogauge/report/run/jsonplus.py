@@ -29,6 +29,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from iogauge.execution.plans.priorities import CLASS_SHIFT, LEVEL
 from iogauge.report import verified
 from iogauge.report.run import endings, fio_buckets, latency_split
 from iogauge.report.run.interval_stats import IntervalStats, Spread
@@ -178,6 +179,7 @@ def _direction(row: Row, direction: Stream, grouped: Groups, stats: IntervalStat
         "slat_ns": latency(Kind.SLAT, percentiles=job.slat_percentiles, fios=True),
         "clat_ns": latency(Kind.CLAT, percentiles=job.clat_percentiles, fios=True),
         "lat_ns": latency(Kind.LAT, percentiles=job.lat_percentiles, fios=True),
+        **_priorities(row, direction, plus=plus),
         "response_ns": latency(Kind.RESPONSE),
         "queued_ns": latency(Kind.QUEUED),
         "lateness_ns": latency(Kind.LATENESS),
@@ -200,6 +202,21 @@ def _latency(row: Row, direction: Stream, kind: Kind, *, percentiles: bool, plus
     histogram = recorded or Histogram.empty()
     tail = _tail(histogram, row.job, plus=plus, capped=capped) if percentiles else {}
     return _moments(histogram) | tail
+
+
+def _priorities(row: Row, direction: Stream, *, plus: bool) -> Json:
+    """Return the latencies by I/O priority; as in fio, nothing if all requests had the same."""
+    percentiles = row.job.clat_percentiles or row.job.lat_percentiles
+    parts = [
+        {
+            "prioclass": priority >> CLASS_SHIFT,
+            "prio": priority & LEVEL,
+            f"{row.priority_kind}_ns": _moments(histogram)
+            | (_tail(histogram, row.job, plus=plus, capped=True) if percentiles else {}),
+        }
+        for priority, histogram in row.priorities(direction)
+    ]
+    return {"prios": parts} if parts else {}
 
 
 def _moments(histogram: Histogram) -> Json:

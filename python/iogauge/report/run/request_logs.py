@@ -104,7 +104,7 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
                 searches = worker.latency_target and not worker.latency_target.keeps_adjusting
                 # The first request shows when a job that waited began.
                 origin_ns = None if searches else origins_ns.get(worker.row)
-                yield _RowLogs(stage, worker.row, origin_ns, files, job, worker.io_priority or 0)
+                yield _RowLogs(stage, worker.row, origin_ns, files, job)
 
 
 @dataclass
@@ -117,8 +117,6 @@ class _RowLogs:
     """The measured start of the row, since the start of its stage; None: that of its first such request."""
     files: dict[str, IO[bytes]]
     job: Job
-    io_priority: int
-    """As ioprio_set takes it."""
 
     def add(self, requests: Requests) -> None:
         """Write the lines of some requests of the row."""
@@ -143,28 +141,33 @@ class _RowLogs:
                 columns.insert(2, np.zeros_like(length))  # A single request has no maximum.
             if self.job.log_offset:
                 columns.append(requests["offset_bytes"].astype(np.int64))
-            file.write(_lines(*(column[logged] for column in columns), prio=self._prio()))
+            ends = self._ends(requests["priority"][logged])
+            file.write(_lines(*(column[logged] for column in columns), ends=ends))
 
-    def _prio(self) -> str:
-        if self.job.log_prio:
-            return f"0x{self.io_priority:04x}"
-        return "1" if self.io_priority >> CLASS_SHIFT == REAL_TIME else "0"
+    def _ends(self, priorities: NDArray[np.uint16]) -> pa.StringArray:
+        """Return the end of each line: a priority as a hexadecimal number, or whether it is real-time."""
+        known, places = np.unique(priorities, return_inverse=True)
+        texts = [
+            f"0x{priority:04x}\n" if self.job.log_prio else f"{int(priority >> CLASS_SHIFT == REAL_TIME)}\n"
+            for priority in known
+        ]
+        return pa.array(texts, pa.string()).take(pa.array(places, pa.int64()))
 
 
 _DDIR_OF = np.array([DDIR.get(Direction(name), -1) for name in DIRECTIONS], dtype=np.int64)
 """fio's number of each direction, by iogauge's number."""
 
 
-def _lines(*columns: NDArray[np.int64], prio: str = "0") -> memoryview:
-    r"""Return a line of text for each row of the columns, with fio's priority at its end.
+def _lines(*columns: NDArray[np.int64], ends: pa.StringArray) -> memoryview:
+    r"""Return a line of text for each row of the columns, with these ends.
 
-    >>> bytes(_lines(np.array([5, 6]), np.array([4300, 70]), np.array([0, 1]), np.array([4096, 512])))
-    b'5, 4300, 0, 4096, 0\n6, 70, 1, 512, 0\n'
+    >>> ends = pa.array(["0\n", "1\n"])
+    >>> bytes(_lines(np.array([5, 6]), np.array([4300, 70]), ends=ends))
+    b'5, 4300, 0\n6, 70, 1\n'
     """
-    texts = [pc.cast(pa.array(column), pa.string()) for column in columns]
-    if not len(texts[0]):
+    if not len(ends):
         return memoryview(b"")
-    ends, between = (pa.repeat(text, len(texts[0])) for text in (f"{prio}\n", ", "))
-    lines: Any = pc.binary_join_element_wise(*texts, ends, between)
+    texts = [pc.cast(pa.array(column), pa.string()) for column in columns]
+    lines: Any = pc.binary_join_element_wise(*texts, ends, pa.repeat(", ", len(ends)))
     _, offsets, data = lines.buffers()
     return memoryview(data)[: np.frombuffer(offsets, dtype=np.int32)[len(lines)]]

@@ -188,6 +188,26 @@ class Row:
             return _zeros(self.lat(direction).count)
         return None
 
+    def priorities(self, direction: Stream) -> list[tuple[int, Histogram]]:
+        """Return the I/O priorities that requests of a direction had, with their latencies, the most urgent first.
+
+        Empty unless there are several. The latency is lat with lat_percentiles, and otherwise clat.
+        """
+        if left_out(self.job, self.priority_kind):
+            return []
+        parts = defaultdict(list)
+        for tally in self.result.priorities:
+            if direction in (tally.direction, MIXED):
+                parts[tally.priority].append(Histogram.decode(tally.histogram, tally.exact))
+        # No class, 0, is the last: such requests have what the kernel gives to every thread.
+        urgent = sorted(parts, key=lambda priority: (not priority, priority))
+        return [(priority, Histogram.merge(parts[priority])) for priority in urgent] if len(parts) > 1 else []
+
+    @property
+    def priority_kind(self) -> Kind:
+        """The latency that is reported by I/O priority."""
+        return Kind.LAT if self.job.lat_percentiles else Kind.CLAT
+
     def lat(self, direction: Stream) -> Histogram:
         """Return the histogram of lat: empty if nothing completed."""
         return self.histogram(direction, Kind.LAT) or Histogram.empty()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import re
 
+from iogauge.execution.plans.priorities import CLASS_SHIFT, LEVEL
 from iogauge.report.run import endings, fio_buckets, surroundings
 from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, supported
@@ -155,7 +156,10 @@ def _latencies(row: Row, direction: Stream) -> list[str]:
         lat = row.lat(direction)
         first = min((p for p in PERCENTILES if not supported(lat, fraction(p))), default=100)
         percentiles = tuple(percentile for percentile in PERCENTILES if percentile <= first)
-    table = [["", *(kind.value for kind in kinds)]]
+    by_priority = row.priorities(direction)
+    columns += [histogram for _, histogram in by_priority]
+    names = [f"{row.priority_kind} of {priority_words(priority)}" for priority, _ in by_priority]
+    table = [["", *(kind.value for kind in kinds), *names]]
     for name in ("mean", "stddev", "min"):
         table.append([name, *(_cell(getattr(histogram, name)) for histogram in columns)])
     for percentile in percentiles:
@@ -163,6 +167,18 @@ def _latencies(row: Row, direction: Stream) -> list[str]:
         table.append([f"p{percentile:.12g}", *(_quantile(histogram, q) for histogram in columns)])
     table.append(["max", *(_cell(histogram.max) for histogram in columns)])
     return aligned(table, indent=" " * 4, gap=4)
+
+
+def priority_words(priority: int) -> str:
+    """Return the words for an I/O priority.
+
+    >>> priority_words(1 << 13 | 2), priority_words(0)
+    ('real-time 2', 'no priority')
+    """
+    if not priority:
+        return "no priority"
+    words = {1: "real-time", 2: "best-effort", 3: "idle"}
+    return f"{words[priority >> CLASS_SHIFT]} {priority & LEVEL}"
 
 
 def _reported(row: Row, direction: Stream) -> list[str]:

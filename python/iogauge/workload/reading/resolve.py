@@ -260,10 +260,6 @@ class _Resolver:
             raise self._error(
                 "cmdprio_bssplit", "cannot be combined with cmdprio_percentage", "remove one of them"
             )
-        if self._get("log_prio") and any(self._get("cmdprio_percentage") + self._get("cmdprio_bssplit")):
-            raise self._error(
-                "log_prio", "would log a job's own priority for all I/Os of a job with cmdprio", "remove it"
-            )
         if self._values.get("sqthread_poll_cpu") is not None and not self._values.get("sqthread_poll"):
             raise self._error("sqthread_poll_cpu", "has no effect without sqthread_poll", "add sqthread_poll")
 

@@ -163,6 +163,7 @@ pub(super) fn finished(
         intended,
         ready,
         check: Default::default(),
+        priority: 0,
     };
     (
         request,

@@ -9,14 +9,12 @@ use crate::engines::buffers::Buffers;
 use crate::engines::commands::Commands;
 use crate::engines::commands::sqe::{Access, Template, Trim};
 use crate::engines::files::{self, File};
-use crate::engines::priorities::Priorities;
 use crate::engines::ring::{Ring, enter_failed};
 use crate::error::Error;
 
 /// The templates of a worker's files.
 pub(crate) struct FileCommands {
     templates: Vec<Template>,
-    priorities: Priorities,
     /// Whether the ring polls: it then takes no syncs.
     polls: bool,
 }
@@ -49,7 +47,6 @@ impl Commands for FileCommands {
         }
         Ok(Self {
             templates,
-            priorities: Priorities::new(plan),
             polls: ring.mode.poll,
         })
     }
@@ -69,7 +66,7 @@ impl Commands for FileCommands {
     fn entry(&mut self, request: &Request, buffers: &Buffers) -> squeue::Entry {
         self.templates[request.target as usize]
             .entry(request, buffers)
-            .with_priority(self.priorities.draw(request))
+            .with_priority(request.priority)
             .into_entry()
     }
 

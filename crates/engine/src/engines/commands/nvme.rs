@@ -353,6 +353,7 @@ mod tests {
                 intended: 0,
                 ready: 0,
                 check: Default::default(),
+                priority: 0,
             };
             assert_eq!(namespace.blocks(&request), (first, blocks));
         }

@@ -82,6 +82,7 @@ fn request(kind: Kind, check: Check) -> Request {
         intended: 0,
         ready: 0,
         check,
+        priority: 0,
     }
 }
 

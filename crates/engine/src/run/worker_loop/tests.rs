@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use iogauge_core::Worker;
 use iogauge_core::busy::Busy;
 use iogauge_core::plan::{Rw, WorkerPlan};
-use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
+use iogauge_core::recorder::{self, Cutter, Recorder};
 use iogauge_core::testing::plan;
 use iogauge_core::time::MILLISECOND;
 
@@ -105,7 +105,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     plan.engine.reap_batch = batches.1;
     let mut worker = Worker::new(&plan).unwrap();
     worker.begin(0, 0, 0);
-    let first = Slice::new(recorder::kept_latencies(&plan, true));
+    let first = recorder::slice_of(&plan, true);
     let slices = slices_like(&first);
     let mut recorder = Recorder::new(Box::new(first), slices);
     recorder.begin(Cutter::of(&plan, 0, 1_000 * MILLISECOND), 0, 0);

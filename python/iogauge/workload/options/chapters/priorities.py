@@ -122,8 +122,7 @@ PRIORITIES = (
         "cmdprio_bssplit",
         Kind(syntax="size/percent[/class/level][:…][,…]", read=_read_split, write=_write_split),
         "none",
-        "In place of cmdprio_percentage: shares by block size, of reads and, after a comma, of writes. Latencies are "
-        "not reported by priority.",
+        "In place of cmdprio_percentage: shares by block size, of reads and, after a comma, of writes.",
         *_ENGINES,
     ),
 )
