@@ -34,7 +34,7 @@ def served(*arguments: str | Path, end: signal.Signals = signal.SIGTERM) -> Iter
     with subprocess.Popen([*SERVE, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
         served = Served(process, _rows(process, until="end"))
         try:
-            assert "end" in served.opening, "it did not begin"
+            assert "end" in served.opening, f"it did not begin: status {process.wait()}"
             yield served
         finally:
             process.send_signal(end)

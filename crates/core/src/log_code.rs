@@ -4,7 +4,7 @@
 //! each as a variable-length difference. Requests that share a submission cost little more than their offset: 6 bytes
 //! on the null engine, 11 to 15 on a drive, instead of 72. The code is lossless for any records.
 //!
-//! Spills hold this code. A change to it must raise `CODE_VERSION` in `python/iogauge/execution/spill.py`.
+//! Spills hold this code. A change to it must raise `CODE_VERSION` in `python/iogauge/execution/log/spill.py`.
 
 use crate::log_record::LogRecord;
 

@@ -147,7 +147,7 @@ pub struct PatternPlan {
     pub percentage_random: PerDirection<f64>,
     /// Share of reads in a mixed pattern, in `[0, 100]`.
     pub rwmix_read_percent: f64,
-    /// Every block of the region is issued once before any is issued twice.
+    /// Every block of a file's region is issued once before any is issued twice.
     pub random_map: bool,
     /// Writes from one fsync to the next; 0: no fsync.
     pub fsync_every: u64,
@@ -161,7 +161,7 @@ pub struct PatternPlan {
     pub file_order: FileOrder,
     /// Requests in a row to one file, positive; without meaning if files are sequential.
     pub file_run: u64,
-    /// How likely each file is, if files are drawn at random. Unless all are alike, no file is finished before the pass.
+    /// How likely each file is, if files are drawn at random. Unless all are alike, a finished file begins again.
     pub file_distribution: Distribution,
     /// Files that it has open at the same time, and between which its requests alternate; 0: all.
     pub open_files: u64,

@@ -14,13 +14,9 @@ pub(crate) struct Priorities {
 }
 
 impl Priorities {
-    /// Returns `None` if all requests have the priority of their thread. Reads that only verify what was written do.
+    /// Returns `None` if all requests have the priority of their thread.
     pub(crate) fn new(plan: &WorkerPlan) -> Option<Box<Self>> {
-        let issued = plan.directions();
-        let shares = plan.priorities.iter().copied();
-        let shares: Box<[PriorityPlan]> = shares
-            .filter(|share| issued[share.direction as usize])
-            .collect();
+        let shares: Box<[PriorityPlan]> = plan.drawn_priorities().copied().collect();
         (!shares.is_empty()).then(|| {
             Box::new(Self {
                 shares,
@@ -49,7 +45,7 @@ impl Priorities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Rw;
+    use crate::plan::{Checksum, Rw};
     use crate::request::{Direction, Kind};
     use crate::testing;
 
@@ -93,6 +89,8 @@ mod tests {
     #[test]
     fn reads_that_verify_the_writes_of_a_job_have_the_priority_of_its_thread() {
         let mut plan = testing::plan(Rw::Randwrite);
+        plan.verify = Some(testing::verify(Checksum::Crc32c, 4096));
+        assert!(plan.reads_back());
         plan.priorities = vec![share(Direction::Read, 0, 100, 7)];
         assert!(Priorities::new(&plan).is_none());
     }

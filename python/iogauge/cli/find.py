@@ -2,16 +2,16 @@ r"""``iogauge find``: the most load that keeps a limit of latency.
 
 Find the most IOPS, or MB/s, with which TARGET keeps a limit such as 'read.p99 < 1ms', and print the answer first.
 TARGET is a block device, a file or model:NAME. A limit is on the mean or a quantile of the latency of reads, of writes,
-or of all requests; with several, all must hold.
+or of all requests; of several, each must be kept.
 
-By default the rate varies: requests come at random times and do not wait for the drive, as those of many clients do,
-and their latency counts from when they should have started. With --over depth or --over jobs, each completion starts
-the next request, and the depth of a job, or the number of jobs, varies.
+By default the rate varies: requests arrive at random times whether or not earlier ones have completed, like those of
+many independent clients, and latency counts from the intended start. With --over depth or --over jobs, each completion
+starts the next request, and the depth of a job, or the number of jobs, varies.
 
-Every load is judged by the 95 % interval of its figures: it keeps the limit, misses it, or shows neither and runs
-again, four times as long, or 16 times if neighbouring seconds correlate strongly. The search halves the gap around
-the limit until it is narrower than --precision, and then runs the loads at both ends of the gap again, for longer, so
-that neither a disturbance nor a burst decides.
+Every load is judged by the 95 % interval of its figures. A load that this does not decide runs again, four times as
+long, and once more, 16 times as long, if neighbouring seconds correlate strongly. The search halves the gap between a
+load that keeps the limit and one that misses it, until the gap is as narrow as --precision or no load within it can be
+decided. Then the loads at both ends run again, for longer, so that neither a disturbance nor a burst decides.
 
 Writes destroy data, so a block device needs --destroy; the default load only reads, and a file that is there stays as
 it is. The search is saved as a review: 'iogauge review --resume DIRECTORY' continues it, 'iogauge report DIRECTORY'
@@ -105,7 +105,7 @@ def find(
     ] = None,
     precision: Annotated[
         float,
-        typer.Option("--precision", metavar="SHARE", help="How narrow the gap around the limit becomes."),
+        typer.Option("--precision", metavar="SHARE", help="How narrow the gap around the answer becomes."),
     ] = 0.02,
     pace: Annotated[
         Pace, typer.Option("--pace", help="quick: seconds a load; standard and full: longer.")
@@ -115,7 +115,9 @@ def find(
     seed: Seed = None,
     output: NewDirectory = None,
     destroy: Destroy = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a search that writes much.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before writing to a block device, or 100 GB to a file.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Search, and print what was found."""

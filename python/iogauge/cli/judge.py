@@ -29,7 +29,9 @@ def judge(
     ],
     use: Annotated[
         list[str] | None,
-        typer.Option("--for", metavar="PROFILE", help="A use, or a TOML file with criteria; repeatable."),
+        typer.Option(
+            "--for", metavar="PROFILE", help="A profile such as wal, or your own TOML file; repeatable."
+        ),
     ] = None,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,

@@ -4,10 +4,10 @@ Run published procedures on each TARGET in turn, save the results, and print the
 file or model:NAME. A file that does not exist is created and filled with random data. model:NAME is a drive model: it
 needs no hardware and takes little time ('iogauge model list' lists the models).
 
-Without --suite, the default set of suites runs. --for PROFILE runs only the steps that a use needs, such as wal, and
+Without --suite, the default set of suites runs. --for PROFILE, such as wal, runs only the steps that it needs, and
 says whether the target is good enough for it ('iogauge judge --help' names the profiles). Your own suite is a Python
-file (--suite) or a TOML file with steps (--plan). The review saves the name of a Python file; judging the review runs
-that file again.
+file (--suite) or a TOML file with steps (--plan). The review saves the path of a Python file; --resume runs that file
+again, 'iogauge show' and 'iogauge report' only with --judge-by.
 
 --pace quick takes seconds a step, and scales some steps to the rate that the target sustains in a short search.
 --pace full is each procedure as published. --repeats runs the whole review several times, each time in another order;
@@ -64,7 +64,9 @@ def review(
     fail_if: checks.FailIf = None,
     check_files: checks.Checks = None,
     check_results: checks.CheckResults = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a review that writes much.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before writing to a block device, or 100 GB to a file.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     verbose: Verbose = False,
 ) -> None:

@@ -32,6 +32,7 @@ from iogauge.schema.base import (
 from iogauge.schema.checksums import Checksum
 from iogauge.schema.distributions import (
     Distribution,
+    FileDistribution,
     NormalDistribution,
     ParetoDistribution,
     UniformDistribution,
@@ -164,6 +165,7 @@ __all__ = [
     "EngineKind",
     "EnginePlan",
     "Exact",
+    "FileDistribution",
     "FilePlan",
     "FlowPlan",
     "Goal",

@@ -53,6 +53,13 @@ class ZonedDistribution(Model):
     zones: tuple[Zone, ...]
 
 
+FileDistribution = Annotated[
+    UniformDistribution | ZipfDistribution | ParetoDistribution | NormalDistribution,
+    Field(discriminator="kind"),
+]
+"""How likely each file of a job is. As in fio, ``normal`` is a bell as wide as a twelfth of the files, to which the
+deviation adds a uniform share."""
+
 Distribution = Annotated[
     UniformDistribution | ZipfDistribution | ParetoDistribution | NormalDistribution | ZonedDistribution,
     Field(discriminator="kind"),

@@ -18,7 +18,7 @@ from iogauge.schema.base import (
     Steadiness,
 )
 from iogauge.schema.checksums import Checksum
-from iogauge.schema.distributions import Distribution, UniformDistribution
+from iogauge.schema.distributions import Distribution, FileDistribution, UniformDistribution
 
 
 class Rw(StrEnum):
@@ -206,7 +206,7 @@ class Job(Model):
     file_service_type: Literal["roundrobin", "random", "sequential"] = "roundrobin"
     file_service_run: Positive = 1
     """I/Os in a row to one file: the ``:n`` of file_service_type."""
-    file_service_distribution: Distribution = UniformDistribution()
+    file_service_distribution: FileDistribution = UniformDistribution()
     """How likely each file is, if ``file_service_type`` is random: the ``zipf`` of file_service_type."""
     openfiles: NonNegative = 0
     """Files that are open at the same time; 0: all."""

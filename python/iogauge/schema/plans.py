@@ -17,7 +17,7 @@ from iogauge.schema.base import (
     RangeSync,
 )
 from iogauge.schema.checksums import Checksum
-from iogauge.schema.distributions import Distribution, UniformDistribution
+from iogauge.schema.distributions import Distribution, FileDistribution, UniformDistribution
 from iogauge.schema.jobs import BlockSizeShare, EngineKind, Pacing, Rw, SyncMode
 
 
@@ -62,7 +62,7 @@ class PatternPlan(Model):
     """Which file comes next."""
     file_run: Positive = 1
     """Requests in a row to one file; without meaning if files are sequential."""
-    file_distribution: Distribution = UniformDistribution()
+    file_distribution: FileDistribution = UniformDistribution()
     """How likely each file is, if files are drawn at random."""
     open_files: NonNegative = 0
     """Files that are open at the same time; 0: all."""

@@ -47,7 +47,9 @@ _RARE: dict[str, TypeAdapter[tuple[Any, ...]]] = {
     "steady": TypeAdapter(tuple[SteadyResult | None, ...]),
     "priorities": TypeAdapter(tuple[tuple[PriorityTally, ...], ...]),
 }
-"""What few rows have, so that it is no column: the file's metadata has it for each row, as ``iogauge_steady``."""
+"""What few rows have, so that it is no column: the file's metadata has it for each row, as ``iogauge_steady``.
+
+A row with priorities has one histogram for each of them and direction, some kilobytes each."""
 
 _EXACT = pa.struct([pa.field(name, pa.int64(), nullable=False) for name in Exact.model_fields])
 _TALLY_FIELDS: list[pa.Field[Any]] = [

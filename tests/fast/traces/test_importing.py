@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import tarfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -218,3 +219,26 @@ def test_progress_and_a_reader_that_fails_late(tmp_path: Path, monkeypatch: pyte
     assert counts[-1] == (len(content), len(content))
     many = [Request(10 * number) for number in range(2000)]
     assert "line 2001" in str(fails(tmp_path, samples.spc(many) + b"nonsense\n", format=format_named("spc")))
+
+
+@pytest.mark.parametrize("sample", [samples.spc, lambda many: samples.blktrace(many)[0]])
+def test_no_thread_is_left_by_a_user_who_stops_it(
+    sample: Callable[[list[Request]], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "PIECE_BYTES", 1000)
+
+    def stop(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    many = [Request(10 * number) for number in range(20_000)]
+    with pytest.raises(KeyboardInterrupt):
+        imported(tmp_path, sample(many), on_progress=stop)
+    assert "iogauge-import" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_events_that_are_damaged_late_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "PIECE_BYTES", 1000)
+    many = [Request(10 * number) for number in range(2000)]
+    content = samples.blktrace(many)[0]
+    assert f"byte {len(content)}" in str(fails(tmp_path, content + bytes(48)))
+    assert "iogauge-import" not in {thread.name for thread in threading.enumerate()}

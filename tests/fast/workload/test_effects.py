@@ -62,7 +62,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "nrfiles": (NULL, "nrfiles=2"),
     "filename_format": (NULL, "filename_format=x.$filenum"),
     "filesize": (NULL, "filesize=2m"),
-    "file_service_type": (f"{NULL} nrfiles=2", "file_service_type=random:2"),
+    "file_service_type": (f"{NULL} nrfiles=2 file_service_type=random", "file_service_type=zipf:1.2"),
     "rw": (NULL, "rw=randwrite"),
     "bs": (NULL, "bs=8k"),
     "bsrange": (NULL, "bsrange=4k-8k"),

@@ -54,7 +54,8 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "nrfiles": st.integers(1, 9).map(str), "filename_format": words("x.$filenum", "$jobname/$jobnum"),
     "filesize": words("1m", "3g", "1m-8m"),
     "file_service_type": words(
-        "roundrobin:4", "random", "random:3", "sequential", "zipf", "zipf:1.2:0.25", "pareto:0.3", "normal", "gauss:10"
+        "roundrobin:4", "random", "random:3", "sequential", "zipf", "zipf:1.2:0.25", "pareto:0.3", "normal",
+        "gauss:10:0.2",
     ),
     "openfiles": words("0", "2", "16"), "fadvise_hint": words("0", "1", "random", "sequential"),
     "create_only": SWITCH, "unlink": SWITCH, "unlink_each_loop": SWITCH,

@@ -81,6 +81,7 @@ def test_the_kernel_is_told_the_order_that_fio_tells_it(tmp_path: Path) -> None:
     [
         ["--cmdprio_percentage=100,0", "--cmdprio_class=2", "--cmdprio=3"],
         ["--cmdprio_percentage=0,100", "--cmdprio_class=3"],
+        ["--cmdprio_bssplit=4k/100/0/6:8k/100,8k/0", "--cmdprio_class=2", "--cmdprio=1", "--bs=4k,8k"],
         ["--cmdprio_bssplit=4k/100/2/6:8k/100,8k/0", "--cmdprio_class=2", "--cmdprio=1", "--bs=4k,8k"],
     ],
     ids=" ".join,

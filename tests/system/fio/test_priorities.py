@@ -23,6 +23,7 @@ JOB = [
     "--number_ios=2000", "--cmdprio_percentage=25,75", "--cmdprio=2", "--prioclass=2", "--prio=5",
     "--thread", "--output-format=json",
 ]  # fmt: skip
+GROUPED = ["--group_reporting"]
 
 
 def both(*options: str, cwd: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -62,10 +63,32 @@ def test_a_job_whose_requests_have_one_priority_reports_none(tmp_path: Path) -> 
 
 def test_a_group_has_the_requests_of_all_its_jobs(tmp_path: Path) -> None:
     """The second job has no priorities of its own, and is counted with that of its thread."""
-    group = ["--group_reporting", "--name=b", *JOB[1:8], "--prioclass=3", "--filename=f"]
+    group = [*GROUPED, "--name=b", *GROUPED, *JOB[1:8], "--prioclass=3", "--filename=f"]
     ours, theirs = both(*group, cwd=tmp_path)
     for direction in ("read", "write"):
         assert shares(ours[direction], "clat_ns").keys() == shares(theirs[direction], "clat_ns").keys()
+
+
+def test_a_group_of_jobs_with_different_priorities_reports_each(tmp_path: Path) -> None:
+    group = [
+        "--cmdprio_percentage=0",
+        *GROUPED,
+        "--name=b",
+        *GROUPED,
+        *JOB[1:8],
+        "--prioclass=3",
+        "--filename=f",
+    ]
+    ours, theirs = both(*group, cwd=tmp_path)
+    for direction in ("read", "write"):
+        keys = shares(ours[direction], "clat_ns").keys()
+        assert keys == shares(theirs[direction], "clat_ns").keys() == {(2, 5), (3, 0)}
+
+
+def test_reads_that_verify_writes_have_the_priority_of_their_thread(tmp_path: Path) -> None:
+    for results in both("--rw=randwrite", "--verify=crc32c", "--size=1m", cwd=tmp_path):
+        assert "prios" not in results["read"]
+        assert len(results["write"]["prios"]) == 2
 
 
 @pytest.mark.parametrize("log_prio", [0, 1])

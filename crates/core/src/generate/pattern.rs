@@ -2,13 +2,15 @@
 //!
 //! A *pass* covers the regions once. It ends when every region is exhausted (a sequential stream at its end, a random
 //! map used up), or when the issued bytes equal the regions' bytes, whichever comes first. In mixed patterns reads and
-//! writes count together; in the trimwrite patterns only writes count. After a pass, the worker chooses:
+//! writes count together; in the trimwrite patterns only writes count. If some files are likelier than others, only the
+//! bytes end a pass: a file that is exhausted begins again. After a pass, the worker chooses:
 //! [`Pattern::rewind`] continues with fresh random numbers, as fio does under time_based; [`Pattern::replay`] repeats
 //! the same requests, as fio's loops do under randrepeat.
 //!
-//! Which file comes next is decided in `turns`. This differs from fio in four ways. A request never leaves its region. In a random pattern, a sequential continuation that has no room continues at
-//! random instead of ending the job. Under a random map each fixed size has an order of its own, and sizes that are never
-//! issued do not count. Shares may have fractions of a percent.
+//! Which file comes next is decided in `turns`. This differs from fio in four ways. A request never leaves its region. In
+//! a random pattern, a sequential continuation that has no room continues at random instead of ending the job. Under a
+//! random map each fixed size has an order of its own, and sizes that are never issued do not count. Shares may have
+//! fractions of a percent.
 //!
 //! The limits of time, bytes (io_size) and number, and the rates, are the worker's.
 //!
@@ -292,34 +294,22 @@ impl Pattern {
     #[inline]
     fn next_place(&mut self, kind: Option<Kind>) -> Option<Io> {
         while let Some(target) = self.turns.take(&self.regions) {
-            if let Some((kind, place)) = self.place_in(target, kind) {
-                return Some(self.issue(target, kind, place));
-            }
-            if !self.turns.favour_files() {
-                self.regions[target].done = true;
-                continue;
-            }
-            // Likely files begin again until the pass has its bytes. As in fio, a sequential pattern draws a file anew.
-            self.regions[target].replay(&mut self.draws.offsets);
-            self.turns.close(target);
-            if self.random
-                && let Some((kind, place)) = self.place_in(target, kind)
-            {
-                return Some(self.issue(target, kind, place));
+            let placed = match kind {
+                Some(kind) => self
+                    .place(target, kind.direction() as usize)
+                    .map(|place| (kind, place)),
+                None => self.trim_or_write(target),
+            };
+            match placed {
+                Some((kind, place)) => return Some(self.issue(target, kind, place)),
+                None if self.turns.favour_files() => {
+                    self.regions[target].replay(&mut self.draws.offsets);
+                    self.turns.close(target);
+                }
+                None => self.regions[target].done = true,
             }
         }
         None
-    }
-
-    /// Returns the place of the next request of this kind in a region; `None` if the region is exhausted.
-    #[inline]
-    fn place_in(&mut self, target: usize, kind: Option<Kind>) -> Option<(Kind, Place)> {
-        match kind {
-            Some(kind) => self
-                .place(target, kind.direction() as usize)
-                .map(|place| (kind, place)),
-            None => self.trim_or_write(target),
-        }
     }
 
     /// Starts the next pass with fresh random numbers. Exhausted regions begin again; other sequential streams continue
@@ -402,13 +392,15 @@ impl Pattern {
         } else {
             region.sequential(direction, shape, &mut self.draws.sizes)
         };
-        went_on.or_else(|| {
-            region.random(
-                direction,
-                shape,
-                &mut self.draws.offsets,
-                &mut self.draws.sizes,
-            )
-        })
+        let draws = &mut self.draws;
+        went_on
+            .or_else(|| region.random(direction, shape, &mut draws.offsets, &mut draws.sizes))
+            .or_else(|| {
+                // As in fio, a file that is read in order is closed at its end; one that is read at random goes on.
+                self.turns.favour_files().then(|| {
+                    region.replay(&mut draws.offsets);
+                    region.random(direction, shape, &mut draws.offsets, &mut draws.sizes)
+                })?
+            })
     }
 }

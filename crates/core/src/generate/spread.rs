@@ -52,92 +52,56 @@ pub(super) struct ZoneBlocks {
 /// Maps a rank to its block.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
-    count: u64,
-    /// None: ranks follow each other.
-    permutation: Option<Permutation>,
+    permutation: Permutation,
     rotation: u64,
 }
 
 impl Scatter {
     fn new(count: u64, center: Option<f64>, rng: &mut Rng) -> Self {
         let permutation = Permutation::new(count, rng);
-        let rotation = center.map_or(0, |center| {
-            let wanted = wanted(center, count);
-            let unrotated = permutation.at(0);
-            if wanted >= unrotated {
-                wanted - unrotated
-            } else {
-                count - (unrotated - wanted)
+        let rotation = match center {
+            None => 0,
+            Some(center) => {
+                let wanted = ((count as f64 * center) as u64).min(count - 1);
+                let unrotated = permutation.at(0);
+                if wanted >= unrotated {
+                    wanted - unrotated
+                } else {
+                    count - (unrotated - wanted)
+                }
             }
-        });
+        };
         Self {
-            count,
-            permutation: Some(permutation),
+            permutation,
             rotation,
-        }
-    }
-
-    /// Leaves ranks in their order, from the centre on or, without one, from anywhere.
-    fn in_order(count: u64, center: Option<f64>, rng: &mut Rng) -> Self {
-        Self {
-            count,
-            permutation: None,
-            rotation: center.map_or_else(|| rng.below(count), |center| wanted(center, count)),
         }
     }
 
     #[inline]
     fn block(&self, rank: u64) -> u64 {
-        let scattered = match &self.permutation {
-            Some(permutation) => permutation.at(rank),
-            None => rank,
-        };
-        let turned = scattered + self.rotation;
-        if turned >= self.count {
-            turned - self.count
+        let turned = self.permutation.at(rank) + self.rotation;
+        if turned >= self.permutation.count() {
+            turned - self.permutation.count()
         } else {
             turned
         }
     }
 }
 
-/// Returns the block at a centre.
-fn wanted(center: f64, count: u64) -> u64 {
-    ((count as f64 * center) as u64).min(count - 1)
-}
-
 impl Spread {
     /// Creates the plan's distribution over `count` (positive) blocks; returns `None` if no zone has a share. `scatter`
     /// decides which blocks are hot.
     pub(super) fn new(distribution: &Distribution, count: u64, scatter: &mut Rng) -> Option<Self> {
-        Self::placed(distribution, count, |center| {
-            Scatter::new(count, center, scatter)
-        })
-    }
-
-    /// Works as [`Self::new`], but leaves ranks in their order: the likeliest blocks are neighbours. `rng` decides where
-    /// they begin if the distribution has no centre.
-    pub(super) fn in_order(distribution: &Distribution, count: u64, rng: &mut Rng) -> Option<Self> {
-        Self::placed(distribution, count, |center| {
-            Scatter::in_order(count, center, rng)
-        })
-    }
-
-    fn placed(
-        distribution: &Distribution,
-        count: u64,
-        mut scatter: impl FnMut(Option<f64>) -> Scatter,
-    ) -> Option<Self> {
         Some(match distribution {
             Distribution::Random => Spread::Uniform { count },
             Distribution::Zipf { theta, center } => Spread::Zipf {
                 zipf: Zipf::new(count, *theta),
-                scatter: scatter(*center),
+                scatter: Scatter::new(count, *center, scatter),
             },
             Distribution::Pareto { h, center } => Spread::Pareto {
                 count,
                 power: libm::log(*h) / libm::log1p(-*h),
-                scatter: scatter(*center),
+                scatter: Scatter::new(count, *center, scatter),
             },
             Distribution::Normal {
                 deviation_percent,

@@ -3,23 +3,16 @@
 //! A file that is finished in this pass is passed over, and ends its run of requests. With fio's openfiles, only so many
 //! files take turns; the next one begins when one of them is finished.
 //!
-//! Files may also be drawn by a distribution. As in fio, the files lie in their order along it, each as a range of 1,024
-//! positions; where it has no centre, it begins anywhere. `pattern` lets a file that is finished begin again then, or
-//! the likely files would be finished first and the rest of the pass be left to the others.
+//! If a distribution makes some files likelier than others (`weights`), `pattern` lets a file that is finished begin again:
+//! otherwise the likely files would be finished first, and the rest of the pass would be left to the others.
 //!
-//! Source: fio 3.33's init.c (init_rand_file_service) and io_u.c (get_next_file_rand).
+//! Source: fio 3.33's io_u.c (get_next_file).
+
+mod weights;
 
 use super::region::Region;
 use super::rng::{Rng, Stream};
-use super::spread::Spread;
 use crate::plan::{FileOrder, PatternPlan};
-
-/// Positions of a distribution that belong to one file.
-const POSITIONS: u64 = 1 << 10;
-
-/// How often it draws before it takes the next file that may come. fio draws on, which takes for ever if the files that
-/// are open are very unlikely.
-const MOST_DRAWS: u32 = 1 << 12;
 
 /// Whose turn it is.
 #[derive(Clone, Debug)]
@@ -27,7 +20,7 @@ pub(super) struct Turns {
     seed: u64,
     draws: Option<Rng>,
     /// How likely each file is, unless all are alike.
-    spread: Option<Spread>,
+    weights: Option<Box<[f64]>>,
     /// Requests in a row to one file; `u64::MAX`: until it is finished.
     run: u64,
     left: u64,
@@ -42,18 +35,14 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new(plan: &PatternPlan, files: usize, seed: u64) -> Self {
         let most_open = plan.open_files as usize;
-        let spread = || {
-            let positions = files as u64 * POSITIONS;
-            Spread::in_order(
-                &plan.file_distribution,
-                positions,
-                &mut Rng::new(seed, Stream::Scatter),
-            )
+        let weights = || {
+            let mut rng = Rng::new(seed, Stream::Scatter);
+            weights::weights(&plan.file_distribution, files, &mut rng)
         };
         let mut turns = Self {
             seed,
             draws: (plan.file_order == FileOrder::Random).then(|| Rng::new(seed, Stream::Files)),
-            spread: plan.favours_files().then(spread).flatten(),
+            weights: plan.favours_files().then(weights).flatten(),
             run: match plan.file_order {
                 FileOrder::Sequential => u64::MAX,
                 FileOrder::Roundrobin | FileOrder::Random => plan.file_run.max(1),
@@ -88,7 +77,7 @@ impl Turns {
     /// Whether some files are likelier than others.
     #[inline]
     pub(super) fn favour_files(&self) -> bool {
-        self.spread.is_some()
+        self.weights.is_some()
     }
 
     /// Lets another file take the place of this one, which was open.
@@ -121,11 +110,16 @@ impl Turns {
         });
         let may_come =
             |file: &usize| !regions[*file].done && only_begun.is_none_or(|begun| begun[*file]);
-        self.current = match (&mut self.draws, &self.spread) {
-            (Some(draws), Some(spread)) => {
-                let mut drawn = || (spread.draw(draws) / POSITIONS) as usize;
-                let file = (0..MOST_DRAWS).map(|_| drawn()).find(may_come);
-                file.or_else(|| (0..regions.len()).find(may_come))?
+        self.current = match (&mut self.draws, &self.weights) {
+            (Some(draws), Some(weights)) => {
+                let files = || (0..regions.len()).filter(may_come);
+                let mut point = draws.unit() * files().map(|file| weights[file]).sum::<f64>();
+                let drawn = files().find(|file| {
+                    point -= weights[*file];
+                    point < 0.0
+                });
+                // The sum is zero, or the last difference rounds up to it.
+                drawn.or_else(|| files().next_back())?
             }
             (Some(draws), None) => {
                 let count = (0..regions.len()).filter(may_come).count();

@@ -40,21 +40,25 @@ pub enum PriorityLatency {
 }
 
 impl WorkerPlan {
-    /// Returns the directions and priorities that its reads and writes can have. Priority 0 is that of its thread.
+    /// Returns the directions and priorities that its reads, writes and trims can have. Priority 0 is that of its thread.
     pub fn priorities_of_requests(&self) -> Vec<(Direction, u16)> {
-        let mut all = Vec::new();
-        for direction in [Direction::Read, Direction::Write] {
-            if !self.directions()[direction as usize] {
-                continue;
-            }
-            all.push((direction, 0));
-            for share in &self.priorities {
-                let one = (direction, share.priority);
-                if share.direction == direction && !all.contains(&one) {
-                    all.push(one);
-                }
+        let issued = self.directions();
+        let data = [Direction::Read, Direction::Write, Direction::Trim];
+        let data = data.into_iter().filter(|one| issued[*one as usize]);
+        let mut all: Vec<_> = data.map(|direction| (direction, 0)).collect();
+        for share in self.drawn_priorities() {
+            let one = (share.direction, share.priority);
+            if !all.contains(&one) {
+                all.push(one);
             }
         }
         all
+    }
+
+    /// Returns which of its requests have a priority of their own. As in fio, what only verifies its writes has none.
+    pub fn drawn_priorities(&self) -> impl Iterator<Item = &PriorityPlan> {
+        let rated = self.rated_directions();
+        let shares = self.priorities.iter();
+        shares.filter(move |share| rated[share.direction as usize])
     }
 }

@@ -1,6 +1,6 @@
 //! What looks at requests besides the worker itself: verification, the ranges of syncs, a flow, the search for a depth,
-//! a limit of latency, and I/O priorities. Few jobs have any of them, so that others pay for one test before a request, one at its issue
-//! and one at its completion.
+//! a limit of latency, and I/O priorities. Few jobs have any of them, so that others pay for one test before a request,
+//! one at its issue and one at its completion.
 
 use super::Worker;
 use crate::generate::Io;

@@ -114,7 +114,7 @@ class ReviewOptions:
         typer.Option(
             "--for",
             metavar="PROFILE",
-            help="Run only what a use needs, such as wal or a TOML file with criteria, and judge by it; repeatable.",
+            help="Run only what this profile needs, such as wal or your own TOML file, and judge by it; repeatable.",
         ),
     ] = None
     meter: Annotated[

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from iogauge.execution.plans.placement import Assignment, WorkerRequest, assign, worker_requests
-from iogauge.execution.plans.priorities import io_priority, priorities, reported
+from iogauge.execution.plans.priorities import BEST_EFFORT, io_priority, priorities, reported
 from iogauge.execution.plans.stamping import stamp_logs
 from iogauge.execution.plans.verifying import refuse_shared, verify_plan
 from iogauge.schema import (
@@ -54,9 +54,6 @@ from iogauge.workload.stages import held, waits
 LOG_REQUESTS = 1 << 19
 """The most requests in memory that are not spilled yet: a tenth of a second at five million a second."""
 LEAST_LOG_REQUESTS = 1 << 13
-
-BEST_EFFORT = 2
-"""Linux's class of I/O priorities for threads that ask for none."""
 
 NULL_SIZE_BYTES = 1 << 30
 """Size of the null engine's target if the job gives none: it has no file."""

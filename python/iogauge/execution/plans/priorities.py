@@ -5,12 +5,15 @@ Source: ioprio_set(2); fio 3.33's engines/cmdprio.c.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from iogauge.schema import Job, PriorityPlan, WorkerPlan
 
 REAL_TIME = 1
+BEST_EFFORT = 2
+"""Linux's class of I/O priorities for threads that ask for none."""
 CLASS_SHIFT = 13
 LEVEL = 7
 """The bits of a priority that are its level within its class."""
@@ -27,11 +30,14 @@ def priorities(job: Job) -> tuple[PriorityPlan, ...]:
 
 
 def reported(workers: Sequence[WorkerPlan], jobs: Sequence[Job]) -> list[WorkerPlan]:
-    """Return the workers of a stage with what they report by priority: all of a row, if requests of one have their own.
+    """Return the workers of a stage with what they report by priority: all of a row whose requests have several.
 
     As in fio, this is lat with lat_percentiles, and otherwise clat.
     """
-    rows = {worker.row for worker in workers if worker.priorities}
+    own = defaultdict(set)
+    for worker in workers:
+        own[worker.row].add(worker.io_priority or 0)
+    rows = {worker.row for worker in workers if worker.priorities or len(own[worker.row]) > 1}
     return [
         worker.model_copy(
             update={"priority_latency": "lat" if jobs[worker.job].lat_percentiles else "clat"}
@@ -47,9 +53,10 @@ def _of(job: Job, index: int, direction: Literal["read", "write"]) -> Iterator[P
     if percent := job.cmdprio_percentage[index]:
         yield PriorityPlan(direction=direction, percent=percent, priority=usual)
     for share in job.cmdprio_bssplit[index]:
-        own = usual if share.prioclass is None else io_priority(share.prioclass, share.prio or 0)
-        # Class 0 is no class: such requests have the priority of their thread.
-        if own:
-            yield PriorityPlan(
-                direction=direction, length_bytes=share.size_bytes, percent=share.percent, priority=own
-            )
+        # As in fio, no class means best effort.
+        own = usual
+        if share.prioclass is not None:
+            own = io_priority(share.prioclass or BEST_EFFORT, share.prio or 0)
+        yield PriorityPlan(
+            direction=direction, length_bytes=share.size_bytes, percent=share.percent, priority=own
+        )

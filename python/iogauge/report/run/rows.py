@@ -193,6 +193,15 @@ class Row:
 
         Empty unless there are several. The latency is lat with lat_percentiles, and otherwise clat.
         """
+        if direction not in self._priorities:
+            self._priorities[direction] = self._decode_priorities(direction)
+        return self._priorities[direction]
+
+    @cached_property
+    def _priorities(self) -> dict[Stream, list[tuple[int, Histogram]]]:
+        return {}
+
+    def _decode_priorities(self, direction: Stream) -> list[tuple[int, Histogram]]:
         if left_out(self.job, self.priority_kind):
             return []
         parts = defaultdict(list)

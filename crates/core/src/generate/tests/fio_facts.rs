@@ -259,7 +259,7 @@ fn files_drawn_at_random_are_finished_and_have_their_runs() {
 
 #[test]
 fn files_drawn_by_a_distribution_get_their_shares() {
-    // --nrfiles=8 --file_service_type=zipf:1.2:0.25: a file is 1,024 ranks, and the first are at the third file.
+    // --nrfiles=8 --file_service_type=zipf:1.2:0.25: the likeliest is the third file, and their ranks are neighbours.
     let (files, theta) = (8, 1.2);
     let weight = |rank: u32| libm::pow(f64::from(rank + 1), -theta);
     let shares: Vec<f64> = (0..files)
@@ -268,13 +268,14 @@ fn files_drawn_by_a_distribution_get_their_shares() {
     let total: f64 = shares.iter().sum();
     for rw in [Rw::Read, Rw::Randread] {
         let plan = PatternPlan {
-            file_order: FileOrder::Random,
-            file_distribution: Distribution::Zipf {
-                theta,
-                center: Some(0.25),
-            },
             random_map: false,
-            ..plan(rw)
+            ..favouring(
+                rw,
+                Distribution::Zipf {
+                    theta,
+                    center: Some(0.25),
+                },
+            )
         };
         let ios = pass(&mut pattern(&plan, &[(0, 1000 * 4 * KIB); 8]));
         assert_eq!(
@@ -286,24 +287,32 @@ fn files_drawn_by_a_distribution_get_their_shares() {
         for io in &ios {
             counts[(io.target as usize + 8 - 2) % 8] += 1;
         }
-        // A sequential pattern draws anew when it comes to the end of a file.
         let expected: Vec<f64> = shares.iter().map(|share| 8000.0 * share / total).collect();
         assert_chi_square(&counts, &expected);
     }
 }
 
+fn favouring(rw: Rw, file_distribution: Distribution) -> PatternPlan {
+    PatternPlan {
+        file_order: FileOrder::Random,
+        file_distribution,
+        ..plan(rw)
+    }
+}
+
+/// Almost all go to the first of a few files.
+const FIRST: Distribution = Distribution::Zipf {
+    theta: 20.0,
+    center: Some(0.0),
+};
+
 #[test]
 fn a_likely_file_repeats_no_block_before_it_begins_again() {
-    let plan = PatternPlan {
-        file_order: FileOrder::Random,
-        file_distribution: Distribution::Normal {
-            deviation_percent: 0.0,
-            center: Some(0.5),
-        },
-        ..plan(Rw::Randread)
-    };
-    let ios = pass(&mut pattern(&plan, &[(0, 100 * 4 * KIB); 3]));
-    assert!(ios.iter().all(|io| io.target == 1));
+    let ios = pass(&mut pattern(
+        &favouring(Rw::Randread, FIRST),
+        &[(0, 100 * 4 * KIB); 3],
+    ));
+    assert!(ios.iter().all(|io| io.target == 0));
     for round in ios.chunks(100) {
         let blocks: HashSet<u64> = round.iter().map(|io| io.offset_bytes).collect();
         assert_eq!(blocks.len(), 100);
@@ -311,24 +320,44 @@ fn a_likely_file_repeats_no_block_before_it_begins_again() {
 }
 
 #[test]
-fn of_files_that_are_not_all_open_one_that_ends_makes_room() {
-    // --openfiles=1: the file that is open is read to its end; then another may be drawn.
+fn a_random_file_begins_again_at_random() {
+    // --rw=randread:4: runs of four requests, of which each begins at a random block, also the first of a round.
     let plan = PatternPlan {
-        file_order: FileOrder::Random,
-        file_distribution: Distribution::Zipf {
+        sequence: 4,
+        ..favouring(Rw::Randread, FIRST)
+    };
+    let ios = pass(&mut pattern(&plan, &[(0, 10 * 4 * KIB); 200]));
+    let starts: HashSet<u64> = ios.chunks(4).map(|run| run[0].offset_bytes).collect();
+    assert!(starts.len() > 8, "{starts:?}");
+    let at_zero = ios.chunks(4).filter(|run| run[0].offset_bytes == 0).count();
+    assert!(
+        at_zero < ios.len() / 4 / 4,
+        "{at_zero} of {}",
+        ios.len() / 4
+    );
+}
+
+#[test]
+fn of_files_that_are_not_all_open_one_that_ends_makes_room() {
+    // --openfiles=1: a file that is read in order is closed at its end, and one that is read at random stays open.
+    for (rw, closes) in [(Rw::Read, true), (Rw::Randread, false)] {
+        let flat = Distribution::Zipf {
             theta: 0.5,
             center: None,
-        },
-        open_files: 1,
-        ..plan(Rw::Read)
-    };
-    let ios = pass(&mut pattern(&plan, &[(0, 16 * KIB); 60]));
-    let mut drawn = HashSet::new();
-    for run in ios.chunks(4) {
-        assert!(run.iter().all(|io| io.target == run[0].target));
-        drawn.insert(run[0].target);
+        };
+        let plan = PatternPlan {
+            open_files: 1,
+            ..favouring(rw, flat)
+        };
+        let ios = pass(&mut pattern(&plan, &[(0, 16 * KIB); 60]));
+        let mut drawn = HashSet::new();
+        for run in ios.chunks(4) {
+            assert!(run.iter().all(|io| io.target == run[0].target));
+            drawn.insert(run[0].target);
+        }
+        assert_eq!(drawn.len() > 5, closes, "{drawn:?}");
+        assert_eq!(drawn.len() == 1, !closes, "{drawn:?}");
     }
-    assert!(drawn.len() > 5, "{drawn:?}");
 }
 
 #[test]

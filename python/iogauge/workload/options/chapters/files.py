@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from iogauge.schema import Distribution, Job, UniformDistribution
+from iogauge.schema import Job, UniformDistribution
 from iogauge.workload import numbers
 from iogauge.workload.numbers import LARGEST
 from iogauge.workload.options.entries import entry
@@ -19,8 +19,6 @@ from iogauge.workload.options.patterns import SKEWED, Skewed, distribution_text
 from iogauge.workload.problem import BadValue
 
 _ORDERS = ("roundrobin", "random", "sequential")
-_BELL_PERCENT = "8.3"
-"""The standard deviation of what fio draws for normal without a value, in percent of all files."""
 
 _Sizes = tuple[int, int | None]
 """The size of each file, or the ends of a range."""
@@ -32,7 +30,7 @@ class _Service(NamedTuple):
     order: str
     run: int = 1
     """I/Os in a row to it."""
-    distribution: Distribution = UniformDistribution()
+    distribution: UniformDistribution | Skewed = UniformDistribution()
 
 
 def _read_format(text: str, _: int) -> str:
@@ -49,8 +47,7 @@ def _read_service(text: str, _: int) -> _Service:
     word, colon, rest = text.partition(":")
     word = "normal" if word == "gauss" else word
     if word in SKEWED:
-        default = _BELL_PERCENT if word == "normal" else None
-        return _Service("random", distribution=SKEWED[word](rest if colon else default))
+        return _Service("random", distribution=SKEWED[word](rest if colon else None))
     if word not in _ORDERS:
         raise BadValue("is not an order of files", hint=f"one of: {', '.join((*_ORDERS, *SKEWED))}")
     if word == "sequential" or not colon:
@@ -59,7 +56,7 @@ def _read_service(text: str, _: int) -> _Service:
 
 
 def _write_service(value: _Service) -> str:
-    if isinstance(value.distribution, Skewed):
+    if value.order == "random" and isinstance(value.distribution, Skewed):
         return distribution_text(value.distribution)
     return value.order if value.run == 1 else f"{value.order}:{value.run}"
 
@@ -70,8 +67,11 @@ def _store_service(partial: PartialJob, value: _Service) -> None:
 
 
 def _service_text(job: Job) -> str | None:
-    value = _Service(job.file_service_type, job.file_service_run, job.file_service_distribution)
-    return None if value == _Service("roundrobin") else _write_service(value)
+    if (job.file_service_type, job.file_service_run) == ("roundrobin", 1):
+        return None
+    return _write_service(
+        _Service(job.file_service_type, job.file_service_run, job.file_service_distribution)
+    )
 
 
 def _read_sizes(text: str, kb_base: int) -> _Sizes:
@@ -121,8 +121,8 @@ FILES = (
         category=Category.TARGET,
         kind=Kind(syntax="number[-number] (bytes)", read=_read_sizes, write=_write_sizes),
         default="size / files",
-        help="Size of each file. size is then the number of bytes after which the job ends. Of a range, each file gets "
-        "a size of its own, in every run the same.",
+        help="Size of each file. size is then the number of bytes after which the job ends. With a range, each "
+        "file's size is drawn from it, the same in every run.",
         store=_store_sizes,
         text=lambda job: _write_sizes((job.filesize, job.filesize_most)) if job.filesize else None,
     ),
@@ -136,8 +136,9 @@ FILES = (
         ),
         default="roundrobin",
         help="Which file an I/O goes to: each in turn, one at random, or one until it is finished. `:n` is the number "
-        "of I/Os in a row to one file. With zipf, pareto and normal some files get more I/Os than others, and begin "
-        "again when they are finished; a parameter may be followed by `:centre`, from 0 to 1.",
+        "of I/Os in a row to one file. zipf, pareto and normal pick some files more often than others; a file that is "
+        "finished begins again. normal has a standard deviation of 8.3 % of the files; a value adds a uniform share of "
+        "that many percent. `:center`, 0 to 1, may follow: where among the files the likeliest is.",
         store=_store_service,
         text=_service_text,
     ),
@@ -161,15 +162,15 @@ FILES = (
         Category.TARGET,
         SWITCH,
         "0",
-        "The same; supported for a job without loops.",
+        "Like unlink; an error in a job with loops.",
     ),
     entry(
         "openfiles",
         Category.TARGET,
         count(0, 2**32 - 1),
         "0 (all)",
-        "Number of files that are open at the same time: I/Os go to these, and the next file begins when one of them "
-        "is finished. iogauge keeps the descriptors of all files.",
+        "Number of files that get I/Os at the same time: the next file begins when one of them is finished. Unlike "
+        "fio, iogauge keeps all files open.",
     ),
 )
 """All options of files, in the order of the reference."""
