@@ -16,7 +16,7 @@ from tests.served import Served, served
 pytestmark = pytest.mark.alone
 
 MIB = 1 << 20
-DILATION = 100
+DILATION = 400
 
 
 def ran(*command: str | Path) -> str:

@@ -39,7 +39,7 @@ def errors(uri: str) -> int:
 @pytest.mark.parametrize("fault", ["", "lost-flush", "reordering:p=0.1", "reordering:p=0.1,across-flush"])
 def test_fio_misses_what_shows_only_after_a_power_cut(tmp_path: Path, fault: str) -> None:
     faults = [f"--fault={fault}"] if fault else []
-    with served("p4800x", "--socket", tmp_path / "socket", "--dilate=100", "--size=1m", *faults) as drive:
+    with served("p4800x", "--socket", tmp_path / "socket", "--dilate=1000", "--size=1m", *faults) as drive:
         assert errors(drive.uri) == 0
 
 
@@ -51,7 +51,7 @@ def test_fio_misses_what_shows_only_after_a_power_cut(tmp_path: Path, fault: str
     ],
 )
 def test_fio_notices_what_shows_in_a_run(tmp_path: Path, kind: str) -> None:
-    arguments = ("--dilate=100", "--size=1m", f"--fault={kind}:p=0.05", "--fault-log", tmp_path / "log")
+    arguments = ("--dilate=1000", "--size=1m", f"--fault={kind}:p=0.05", "--fault-log", tmp_path / "log")
     with served("p4800x", "--socket", tmp_path / "socket", *arguments) as drive:
         assert errors(drive.uri) > 0
     noted = [json.loads(line)["kind"] for line in (tmp_path / "log").read_text().splitlines()]

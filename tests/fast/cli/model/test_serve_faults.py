@@ -90,7 +90,7 @@ def connected(path: Path) -> socket.socket:
 
 def test_faults_are_noted_and_a_signal_cuts_the_power(tmp_path: Path) -> None:
     path, log, store = tmp_path / "socket", tmp_path / "faults", tmp_path / "store"
-    arguments = ("--dilate=100", "--size=1m", "--fault=lost-flush:at=2", "--power-cut=signal:keep=none")
+    arguments = ("--dilate=10000", "--size=1m", "--fault=lost-flush:at=2", "--power-cut=signal:keep=none")
     with served("p4800x", "--socket", path, *arguments, "--fault-log", log, "--store", store) as serving:
         assert serving.opening["faults"] == "lost-flush; 67.11 MB of writes are volatile until a flush"
         assert serving.opening["cut"] == "the power fails on SIGUSR1"
@@ -120,7 +120,7 @@ def test_what_a_lost_flush_costs_is_told_by_the_stamps(tmp_path: Path, lost: boo
     ]
     log.write_bytes(stamped.log(records))
     fault = f"--fault=lost-flush:at={2 if lost else 3}"
-    arguments = ("--dilate=100", "--size=1m", fault, "--power-cut=4:keep=none", "--store", store)
+    arguments = ("--dilate=10000", "--size=1m", fault, "--power-cut=4:keep=none", "--store", store)
     with served("p4800x", "--socket", path, *arguments) as serving, connected(path) as client:
         answered(client, 1, 0, blocks[0])
         answered(client, 3, 0)
