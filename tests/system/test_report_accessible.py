@@ -13,8 +13,9 @@ from tests.system.pages import needs_chromium, shown
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 GOOD_HABITS = ("heading-order", "empty-table-header", "page-has-heading-one", "region")
 UNFOLD = "for (const folded of document.querySelectorAll('details')) folded.open = true"
-# All tables of data and all drawings are alike, and axe needs minutes for thousands of cells and marks.
+# All tables of data, all drawings and the rows of a table are alike, and axe needs minutes for thousands of them.
 UNFOLD_FOR_AXE = UNFOLD.replace("'details'", "'details:not([data-table]), .hero details'")
+SHORTEN = "for (const body of document.querySelectorAll('tbody')) [...body.rows].slice(8).map((row) => row.remove())"
 CONTROLS = "a[href], button, input, select, summary, [tabindex='0']"
 
 pytestmark = needs_chromium
@@ -45,6 +46,7 @@ def test_axe_finds_nothing_folded_or_unfolded(browser: Browser, report: Path, sc
     assert violations(page) == []
     page.evaluate(UNFOLD_FOR_AXE)
     page.wait_for_selector(".hero [data-table] td")
+    page.evaluate(SHORTEN)
     assert violations(page, charts=False) == []
 
 
