@@ -65,7 +65,7 @@ impl LogRecord {
             },
             worker: log_origin.worker,
             row: log_origin.row,
-            // A worker has at most 1,024 files.
+            // A job has at most 65,536 files (schema/jobs.py).
             target: request.target as u16,
             priority: match request.priority {
                 0 => log_origin.priority,

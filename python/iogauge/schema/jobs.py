@@ -20,6 +20,9 @@ from iogauge.schema.base import (
 from iogauge.schema.checksums import Checksum
 from iogauge.schema.distributions import Distribution, FileDistribution, UniformDistribution
 
+_MOST_FILES = 1 << 16
+"""Files of a job: the log numbers them in 16 bits. Options accept fewer."""
+
 
 class Rw(StrEnum):
     """fio's ``rw``. ``rw`` is stored as ``readwrite``."""
@@ -191,11 +194,11 @@ class Job(Model):
 
     name: str
     description: str = ""
-    filenames: tuple[str, ...] = ()
+    filenames: Annotated[tuple[str, ...], Field(max_length=_MOST_FILES)] = ()
     """Complete paths, ``directory`` included. Empty: see ``workload.paths``."""
     directory: tuple[str, ...] = ()
     """Directories of the files, one for each clone in turn; empty if ``filenames`` names them."""
-    nrfiles: Positive = 1
+    nrfiles: Annotated[int, Field(ge=1, le=_MOST_FILES)] = 1
     """Number of files, if ``filenames`` does not name them."""
     filename_format: str = ""
     """Name of these files, with the keywords of fio; empty: ``$jobname.$jobnum.$filenum``."""
