@@ -19,7 +19,7 @@ use serde::Deserialize;
 pub use self::flow::FlowPlan;
 pub use endings::{ExitWhat, LatencyTargetPlan, SteadyFigure, SteadyPlan};
 pub use engine::{EngineKind, EnginePlan, SyncMode};
-pub use hints::{Advice, PriorityLatency, PriorityPlan};
+pub use hints::{Advice, PriorityPlan};
 pub use memory::{MemoryPlan, NumaMode, NumaPlan};
 pub use places::{Distribution, StridesPlan, Zone};
 
@@ -28,7 +28,7 @@ pub use self::schedule::SchedulePlan;
 pub use self::stamps::StampLogPlan;
 pub use self::syncs::RangeSync;
 pub use self::verify::{Checksum, CompletedWrite, VerifyPlan, VerifyState, VerifyTrims};
-use crate::request::Direction;
+use crate::request::{Direction, Latency};
 use crate::time::Nanos;
 
 /// fio's `rw`.
@@ -358,8 +358,8 @@ pub struct WorkerPlan {
     pub priorities: Vec<PriorityPlan>,
     /// Its thread's I/O priority, as ioprio_set takes it; absent: unchanged.
     pub io_priority: Option<u16>,
-    /// Which latency is reported for each priority apart; absent: none, since all its row's requests have the same.
-    pub priority_latency: Option<PriorityLatency>,
+    /// The latency to report by priority, lat or clat; absent: none, since all requests of its row have one priority.
+    pub priority_latency: Option<Latency>,
     /// Read errors of the medium (EIO, EILSEQ) are counted and do not end it.
     pub continue_on_read_error: bool,
     /// Write, trim and sync errors of the medium are counted and do not end it.

@@ -96,6 +96,50 @@ impl Direction {
     }
 }
 
+/// The latencies in docs/latency.md; `as usize` indexes arrays of [`Latency::COUNT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Latency {
+    /// From start to done.
+    Lat,
+    /// From issued to done.
+    Clat,
+    /// From start to issued.
+    Slat,
+    /// From intended to done.
+    Response,
+    /// From intended to ready.
+    Queued,
+    /// From ready to start.
+    Lateness,
+}
+
+impl Latency {
+    /// How many latencies there are.
+    pub const COUNT: usize = 6;
+    /// All of them, in the order of their index.
+    pub const ALL: [Latency; Self::COUNT] = [
+        Latency::Lat,
+        Latency::Clat,
+        Latency::Slat,
+        Latency::Response,
+        Latency::Queued,
+        Latency::Lateness,
+    ];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Latency::Lat => "lat",
+            Latency::Clat => "clat",
+            Latency::Slat => "slat",
+            Latency::Response => "response",
+            Latency::Queued => "queued",
+            Latency::Lateness => "lateness",
+        }
+    }
+}
+
 /// What a request has to do with the verification of data: fio's `verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {

@@ -177,7 +177,7 @@ def _paths() -> dict[str, Path]:
 
 @cache
 def _other_names() -> dict[str, Path]:
-    """Return them by the other names that they have."""
+    """Return the same files by the other names of their models."""
     return {other: path for path in _paths().values() for other in _shipped_model(path).also}
 
 

@@ -399,7 +399,7 @@ class WorkerPlan(Model):
     io_priority: NonNegative | None = None
     """Its thread's I/O priority, as ioprio_set takes it; None: unchanged."""
     priority_latency: Literal["lat", "clat"] | None = None
-    """Which latency is reported for each priority apart; None: none, since all its row's requests have the same."""
+    """The latency to report by priority; None: none, since all requests of its row have one priority."""
     continue_on_read_error: bool
     continue_on_write_error: bool
     ignored_read_errors: tuple[Positive, ...] = ()

@@ -393,14 +393,21 @@ impl Pattern {
             region.sequential(direction, shape, &mut self.draws.sizes)
         };
         let draws = &mut self.draws;
-        went_on
-            .or_else(|| region.random(direction, shape, &mut draws.offsets, &mut draws.sizes))
-            .or_else(|| {
-                // As in fio, a file that is read in order is closed at its end; one that is read at random goes on.
-                self.turns.favour_files().then(|| {
-                    region.replay(&mut draws.offsets);
-                    region.random(direction, shape, &mut draws.offsets, &mut draws.sizes)
-                })?
-            })
+        let placed = went_on
+            .or_else(|| region.random(direction, shape, &mut draws.offsets, &mut draws.sizes));
+        match placed {
+            None if self.turns.favour_files() => self.begin_file(target, direction),
+            _ => placed,
+        }
+    }
+
+    /// Begins a file again that is exhausted, and returns its first place. As in fio, a file that is read in order is
+    /// closed at its end; one that is read at random goes on.
+    #[cold]
+    fn begin_file(&mut self, target: usize, direction: usize) -> Option<Place> {
+        let (region, draws) = (&mut self.regions[target], &mut self.draws);
+        let shape = self.shapes[direction].as_ref()?;
+        region.replay(&mut draws.offsets);
+        region.random(direction, shape, &mut draws.offsets, &mut draws.sizes)
     }
 }

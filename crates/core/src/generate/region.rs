@@ -163,7 +163,7 @@ impl Region {
     }
 
     /// Returns the next random request; `None` once a cover is used up for this direction.
-    #[inline]
+    #[inline(always)] // It runs for every request, and its second caller hardly ever.
     pub(super) fn random(
         &mut self,
         direction: usize,

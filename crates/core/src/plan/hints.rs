@@ -30,15 +30,6 @@ pub struct PriorityPlan {
     pub priority: u16,
 }
 
-/// Which latency is reported for each I/O priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum PriorityLatency {
-    Lat,
-    Clat,
-}
-
 impl WorkerPlan {
     /// Returns the directions and priorities that its reads, writes and trims can have. Priority 0 is that of its thread.
     pub fn priorities_of_requests(&self) -> Vec<(Direction, u16)> {

@@ -9,11 +9,10 @@ pub mod histogram;
 mod slice;
 
 pub use histogram::{Exact, Histogram, Merged};
-pub use slice::{
-    Counts, KeptLatencies, Latency, MergedSide, MergedSlice, PrioritySide, Side, Slice, Span,
-};
+pub use slice::{Counts, KeptLatencies, MergedSide, MergedSlice, PrioritySide, Side, Slice, Span};
 
 use crate::plan::{LatencyTargetPlan, WorkerPlan};
+pub use crate::request::Latency;
 use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::{MILLISECOND, Nanos};
 
@@ -144,12 +143,11 @@ impl Instants {
     /// Compares without the `memcmp` call of a derived equality, because this runs for every completion.
     #[inline(always)]
     fn same(&self, other: &Self) -> bool {
-        let differing = self
-            .instants
-            .iter()
-            .zip(&other.instants)
-            .fold(0, |bits, (one, two)| bits | (one ^ two));
-        self.kind == other.kind && self.priority == other.priority && differing == 0
+        let differing = self.instants.iter().zip(&other.instants).fold(
+            u64::from(self.priority ^ other.priority),
+            |bits, (one, two)| bits | (one ^ two),
+        );
+        self.kind == other.kind && differing == 0
     }
 
     /// By [`Latency`].

@@ -2,53 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{PriorityLatency, WorkerPlan};
+use crate::plan::WorkerPlan;
 use crate::recorder::histogram::{Histogram, Merged};
-use crate::request::{Direction, Errno};
+use crate::request::{Direction, Errno, Latency};
 use crate::time::Nanos;
-
-/// The latencies in docs/latency.md; `as usize` indexes arrays of [`Latency::COUNT`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Latency {
-    /// From start to done.
-    Lat,
-    /// From issued to done.
-    Clat,
-    /// From start to issued.
-    Slat,
-    /// From intended to done.
-    Response,
-    /// From intended to ready.
-    Queued,
-    /// From ready to start.
-    Lateness,
-}
-
-impl Latency {
-    /// How many latencies there are.
-    pub const COUNT: usize = 6;
-    /// All of them, in the order of their index.
-    pub const ALL: [Latency; Self::COUNT] = [
-        Latency::Lat,
-        Latency::Clat,
-        Latency::Slat,
-        Latency::Response,
-        Latency::Queued,
-        Latency::Lateness,
-    ];
-
-    /// The name used in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Latency::Lat => "lat",
-            Latency::Clat => "clat",
-            Latency::Slat => "slat",
-            Latency::Response => "response",
-            Latency::Queued => "queued",
-            Latency::Lateness => "lateness",
-        }
-    }
-}
 
 /// How many different errnos are counted separately; further ones count as errno 0.
 const ERRNOS: usize = 8;
@@ -196,10 +153,7 @@ impl Slice {
                     histogram: Histogram::new(),
                 })
                 .collect(),
-            priority_latency: match latency {
-                PriorityLatency::Lat => Latency::Lat,
-                PriorityLatency::Clat => Latency::Clat,
-            },
+            priority_latency: latency,
             ..Self::new(kept)
         }
     }

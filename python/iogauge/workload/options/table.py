@@ -88,7 +88,7 @@ _PATTERN = (
         Category.PATTERN,
         patterns.DISTRIBUTION,
         "random",
-        "Distribution of random offsets. A parameter may be followed by `:centre`, from 0 to 1. "
+        "Distribution of random offsets. A parameter may be followed by `:center`, from 0 to 1. "
         "All distributions but random turn the random map off.",
     ),
     entry(

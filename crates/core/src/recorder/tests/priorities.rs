@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::world::{STAGE_START, finished};
-use crate::plan::{PriorityLatency, PriorityPlan, Rw};
-use crate::recorder::{Cutter, Handover, MergedSlice, Recorder, Slice, slice_of};
+use crate::plan::{PriorityPlan, Rw};
+use crate::recorder::{Cutter, Handover, Latency, MergedSlice, Recorder, Slice, slice_of};
 use crate::request::{Direction, Kind, Request};
 use crate::results::priority_tallies;
 use crate::testing;
@@ -32,7 +32,7 @@ impl Handover for Measured {
 fn each_priority_has_the_latencies_of_its_requests() {
     let mut plan = testing::plan(Rw::Randrw);
     plan.io_priority = Some(OWN);
-    plan.priority_latency = Some(PriorityLatency::Clat);
+    plan.priority_latency = Some(Latency::Clat);
     plan.priorities = vec![PriorityPlan {
         direction: Direction::Read,
         length_bytes: 0,
