@@ -15,7 +15,6 @@ from bench.cases import (
     memory,
     model,
     null,
-    pictures,
     pressure,
     quantiles,
     rates,
@@ -23,6 +22,7 @@ from bench.cases import (
     startup,
     verify,
 )
+from bench.cases.charts import page, pictures
 from bench.cases.trace import imports, latency
 from bench.results import Finding
 from bench.settings import Settings
@@ -48,8 +48,9 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "model-linear": model.linearity,
     "model-review": pressure.review,
     "pictures": pictures.export,
+    "page": page.drawn,
     "coverage": coverage.intervals,
 }
 
-WITHOUT_FIO = frozenset({"commands", "coverage", "pictures", "trace-import", "trace-latency"})
+WITHOUT_FIO = frozenset({"commands", "coverage", "page", "pictures", "trace-import", "trace-latency"})
 """The cases that do not run fio."""

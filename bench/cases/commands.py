@@ -77,7 +77,7 @@ def reviews(checkout: Path = peers.ROOT) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         for drive in DRIVES:
             note(f"commands: a review of {drive}")
-            _run(f"review model:{drive} --seed 1 --output {drive}", Path(folder), checkout)
+            run(f"review model:{drive} --seed 1 --output {drive}", Path(folder), checkout)
         yield Path(folder)
 
 
@@ -91,7 +91,7 @@ def one_run(name: str, folder: Path, *, first: bool, checkout: Path = peers.ROOT
     if first:
         for drive in DRIVES:
             (folder / drive / COMPUTED).unlink(missing_ok=True)
-    return _run(COMMANDS[name].arguments, folder, checkout)
+    return run(COMMANDS[name].arguments, folder, checkout)
 
 
 def copied(folder: Path, to: Path) -> Path:
@@ -99,7 +99,8 @@ def copied(folder: Path, to: Path) -> Path:
     return Path(shutil.copytree(folder, to))
 
 
-def _run(arguments: str, folder: Path, checkout: Path) -> Took:
+def run(arguments: str, folder: Path, checkout: Path = peers.ROOT) -> Took:
+    """Run a command of a checkout's iogauge in ``folder``. Raises PeerError if it fails."""
     command = [str(peers.command_of(checkout)), *arguments.split()]
     # Users start compiled modules: let Python keep them.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

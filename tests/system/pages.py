@@ -6,15 +6,17 @@ import fcntl
 import os
 import shutil
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from iogauge.cli import main
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+
+PATIENCE_MS = 300_000
 
 KINDS = (
     "demo", "a default review", "a comparison", "a SNIA test", "a suite of your own", "a search", "a minute",
@@ -63,6 +65,31 @@ def _measure(kind: str, folder: Path, page: Path) -> None:
     assert main(["report", *reviews, f"--output={page}"]) == 0
 
 
+def context(browser: Browser, **options: Any) -> BrowserContext:
+    """Return a context with Playwright's options whose pages are waited for as long as a busy machine needs."""
+    made = browser.new_context(**options)
+    made.set_default_timeout(PATIENCE_MS)
+    return made
+
+
+def draw(page: Page) -> None:
+    """Wait until every chart that is not folded away is drawn, as it is when one has read the page."""
+    page.evaluate(
+        """async (patience) => {
+            const charts = [...document.querySelectorAll("[data-chart]")].filter((each) => each.checkVisibility());
+            for (const chart of charts) {
+                chart.scrollIntoView();
+                const begun = performance.now();
+                while (!chart.dataset.drawn) {
+                    if (performance.now() > begun + patience) throw new Error(`${chart.dataset.chart} is not drawn`);
+                    await new Promise(requestAnimationFrame);
+                }
+            }
+        }""",
+        PATIENCE_MS,
+    )
+
+
 def shown(
     browser: Browser,
     file: Path,
@@ -73,10 +100,8 @@ def shown(
     scheme: Literal["light", "dark"] = "light",
 ) -> Page:
     """Open a page in a window of this size, and wait until its first chart is drawn."""
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, java_script_enabled=scripts, color_scheme=scheme
-    )
-    page = context.new_page()
+    viewport = {"width": width, "height": height}
+    page = context(browser, viewport=viewport, java_script_enabled=scripts, color_scheme=scheme).new_page()
     page.goto(file.as_uri())
     if scripts:
         page.wait_for_selector(".hero[data-drawn] svg")

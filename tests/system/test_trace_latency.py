@@ -172,7 +172,7 @@ def test_nothing_is_left_after_a_signal(disk: str, number: signal.Signals) -> No
     process = started(disk)
     directory = tracing(process)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 128 + number, said
     assert not directory.exists()
 
@@ -199,5 +199,5 @@ def test_an_instance_of_a_live_process_is_left_alone(disk: str) -> None:
     run(disk)
     assert directory.exists()
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert not directory.exists()

@@ -101,6 +101,6 @@ def test_the_interpreter_does_not_wait_for_a_run_that_goes_on() -> None:
         f"import iogauge; p = iogauge.follow(iogauge.run, {ENDLESS!r}, ceiling=False); next(p); print('left')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     assert done.stdout == "left\n"

@@ -12,7 +12,7 @@ IOGAUGE = [str(Path(sys.executable).with_name("iogauge")), "run", "--no-ceiling"
 
 def call(program: list[str], *arguments: str, cwd: Path) -> str:
     done = subprocess.run(
-        [*program, *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
+        [*program, *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

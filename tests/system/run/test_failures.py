@@ -16,9 +16,9 @@ from unreliable import unreliable
 IOGAUGE = Path(sys.executable).with_name("iogauge")
 
 
-def run(*arguments: str, timeout_s: float = 40, **options: object) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [str(IOGAUGE), "run", "--no-ceiling", "--output-format=json", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, **options)
 
 
 def job(path: Path, engine: str, *more: str) -> list[str]:

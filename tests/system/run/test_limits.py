@@ -32,7 +32,7 @@ def test_without_proc_the_error_says_so(tmp_path: Path) -> None:
     job = f"--name=a --filename={target} --rw=randread --size=1m --number_ios=10"
     ended = subprocess.run(
         ["unshare", "--mount", "sh", "-c", f"umount -l /proc && exec {IOGAUGE} run --no-ceiling {job}"],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
     assert f"{target}: examining it needs /proc, which is not mounted" in ended.stderr
@@ -46,7 +46,7 @@ def test_no_more_threads(threads: int) -> None:
             "prlimit", f"--nproc={threads}",
             str(IOGAUGE), "run", "--name=a", "--ioengine=null", "--numjobs=64", "--size=1m", "--number_ios=10",
         ],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ended.returncode == 1, ended.stderr
     assert "cannot be started: Resource temporarily unavailable" in ended.stderr

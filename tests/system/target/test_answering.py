@@ -40,7 +40,7 @@ def test_an_interrupt_ends_the_wait(tmp_path: Path, request_kind: int, number: s
         assert str(drive.path) in said_while_waiting(process)
         process.send_signal(number)
         # The file system still hangs: the child that looked is left behind, and holds no pipe open.
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=600)
         assert drive.hung
     assert (process.returncode, output) == (128 + number, "")
     assert "Traceback" not in errors
@@ -50,7 +50,7 @@ def test_giving_up_ends_the_wait(tmp_path: Path) -> None:
     with unreliable(tmp_path) as drive:
         drive.unanswered = {OPEN}
         process = started(drive, "--give-up=3s", "--output", str(tmp_path / "result.json"))
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode == 1
     assert f"{drive.path}: it does not answer; gave up after 3 s" in errors
     assert "hint:" in errors
@@ -62,7 +62,7 @@ def test_a_target_that_answers_late_is_run(tmp_path: Path) -> None:
         process = started(drive)
         said_while_waiting(process)
         drive.answer()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
 
 
@@ -90,7 +90,7 @@ def test_a_file_that_another_program_has_open_there_holds_up_no_run_elsewhere(
             holder.stdout.readline()
             drive.unanswered = {GETATTR}
             process = started(drive, path=disk, rw="randwrite")
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=600)
             holder.stdin.close()
             drive.answer()
     assert process.returncode == 0, errors

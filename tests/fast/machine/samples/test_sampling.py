@@ -43,7 +43,7 @@ class Clock:
 
     def after_a_sample(self) -> float:
         """Wait until the sampler waits again; return for how long it wants to."""
-        return self.waiting.get(timeout=60)
+        return self.waiting.get(timeout=600)
 
 
 class Warming(Images):

@@ -44,7 +44,7 @@ def test_fio_issues_what_a_fitted_job_says(tmp_path: Path) -> None:
         ["fio", f"--filename={tmp_path / 'target'}", f"--write_iolog={log}", str(tmp_path / "fitted.fio")],
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=600,
     )
     issued = [line.split() for line in log.read_text().splitlines()]
     lengths = [int(words[-1]) for words in issued if "read" in words]

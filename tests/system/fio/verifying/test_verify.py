@@ -51,7 +51,7 @@ def job(program: str, *options: str, cwd: Path) -> subprocess.CompletedProcess[s
         text=True,
         check=False,
         cwd=cwd,
-        timeout=120,
+        timeout=600,
     )
 
 

@@ -1,0 +1,1 @@
+"""How long charts take: as files, and on a report's page."""
