@@ -7,6 +7,7 @@ system's figure; it includes what a program costs outside its worker's thread.
 from __future__ import annotations
 
 import json
+import math
 import resource
 import shutil
 import subprocess
@@ -116,12 +117,40 @@ def run(command: Sequence[str], *, pin: int | None) -> Outcome:
     """
     pinned = ["taskset", "--cpu-list", str(pin), *command] if pin is not None else list(command)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    ran = subprocess.run(pinned, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    stdout = printed(pinned)
     wall_s = time.monotonic() - began
     process_user_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
+    (job,) = jobs_of(stdout)
+    return outcome(job, command, wall_s=wall_s, process_user_s=process_user_s)
+
+
+def printed(command: Sequence[str], *, cwd: Path | None = None) -> str:
+    """Run a command and return what it printed. Raises PeerError if it fails."""
+    ran = subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=cwd
+    )
     if ran.returncode != 0:
         raise PeerError(f"{' '.join(command)}: exit status {ran.returncode}\n{ran.stderr.strip()[-2000:]}")
-    job = json.loads(ran.stdout[ran.stdout.index("{") :])["jobs"][0]
+    return ran.stdout
+
+
+def jobs_of(stdout: str) -> list[dict[str, Any]]:
+    """Return the jobs in fio's JSON; fio prints warnings before it."""
+    jobs: list[dict[str, Any]] = json.loads(stdout[stdout.index("{") :])["jobs"]
+    return jobs
+
+
+def outcome(
+    job: dict[str, Any],
+    command: Sequence[str],
+    *,
+    wall_s: float = math.nan,
+    process_user_s: float = math.nan,
+) -> Outcome:
+    """Return what one job in a command's JSON measured. Of one among several, the process's figures are unknown.
+
+    Raises PeerError if it completes nothing or reports an error of its own.
+    """
     direction = active(job)
     if job["error"] or not direction["total_ios"]:
         raise PeerError(f"{' '.join(command)}: error {job['error']}, {direction['total_ios']} I/Os")

@@ -71,7 +71,7 @@ class Quiet:
 
 
 def cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ramps and searches last for milliseconds, and sweeps have two places; what a step does is the same."""
+    """Let ramps and searches last for milliseconds, and sweeps have few places; what a step does is the same."""
     ramp = dict.fromkeys(("quick", "standard", "full"), 5 * MILLISECOND)
     for suite in SUITES.values():
         monkeypatch.setattr(type(suite), "RAMP_NS", ramp)
@@ -81,6 +81,7 @@ def cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(queue_depth.DEPTHS, "quick", (1, 8))
     monkeypatch.setitem(transfer_size.SIZES, "quick", (512, 4096))
     monkeypatch.setattr(mixed, "SHARES", (100, 50, 0))
+    monkeypatch.setitem(reader_under_writers.MOST_STEPS, "quick", 3)
 
 
 def targets_of(suite: str, targets: Sequence[str]) -> list[str]:

@@ -1,18 +1,16 @@
-"""What verify=crc32c and verify=stamp cost, beside the same job without them; of crc32c also beside fio's.
+"""What verify=crc32c and verify=stamp cost on a file, beside the same job without them, and what fio's crc32c costs.
 
-Each I/O goes past the page cache to one file for all, which iogauge first fills with verified blocks: where a file lies
-on a disk changes its rate by a fifth. The job without verify refills its buffers, as verify does; so the difference is
-the checksum and the header. This job is the baseline of the goal of 3 %; stamps need no new data, so theirs is the
-default job.
-A row without a goal compares with the default job, which does not refill its buffers: there, making the data counts.
+Each I/O goes past the page cache to one file for all, which iogauge first fills with verified blocks. The job without
+verify refills its buffers, as verify does: the difference is the checksum and the header. Stamps need no new data, so
+theirs is compared with the default job. The goal is at most 3 %.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from bench import peers
-from bench.cases.block import samples_of
+from bench import peers, stages
 from bench.peers import Job, Outcome
 from bench.results import Finding, Row, ratio_row
 from bench.settings import Settings, note
@@ -25,10 +23,20 @@ VERIFIED: Job = {"verify": "crc32c", "do_verify": 0, "verify_state_save": 0}
 COMMON: Job = {
     "bs": "4k",
     "direct": 1,
+    "thread": 1,
+    "norandommap": 1,
     "ioengine": "io_uring",
     "iodepth": 32,
-    "time_based": 1,
-    "refill_buffers": 1,
+    "filename": str(FILE),
+}
+PAIRS = 600
+"""As many because the disk's rate differs by a sixth from one stage to the next."""
+Pair = tuple[list[Outcome], list[Outcome]]
+"""The stages with verification, and those without."""
+PROGRAMS = {
+    # fio writes to the file, too, so iogauge writes to it only if told that its content may be lost.
+    "iogauge": [str(peers.IOGAUGE), "run", "--no-ceiling", "--destroy", str(FILE)],
+    "fio": ["fio"],
 }
 
 
@@ -38,57 +46,45 @@ def cost(settings: Settings) -> Finding:
     rows: list[Row] = []
     samples: dict[str, list[float]] = {}
     for rw in ("randread", "randwrite"):
-        job: Job = {**COMMON, "rw": rw, "filename": str(FILE), "runtime": settings.seconds(5)}
-        with_verify, without = settings.compare(f"verify {rw}", _verified, _unverified, job)
-        ours, fio = settings.compare(f"verify {rw} beside fio", _verified, _verified_by_fio, job)
-        for name, pair, least in (
-            ("verify / none", (with_verify, without), 0.97),
-            ("iogauge / fio", (ours, fio), 0.97),
-        ):
-            iops = tuple([run.iops for run in runs] for runs in pair)
-            rows.append(ratio_row(f"{name}, {rw} QD32", "IOPS", iops[0], iops[1], at_least=least, bound=True))
-        again, default = settings.compare(f"verify {rw} beside the default", _verified, _default, job)
-        iops = tuple([run.iops for run in runs] for runs in (again, default))
-        rows.append(ratio_row(f"verify / default job, {rw} QD32", "IOPS", iops[0], iops[1]))
-        figures = {
-            f"{rw}_iops": ([run.iops for run in ours], [run.iops for run in fio]),
-            f"{rw}_user_ns_per_io": (
-                [run.user_ns_per_io for run in ours],
-                [run.user_ns_per_io for run in fio],
-            ),
-        }
-        samples |= samples_of(figures)
-        samples[f"without_{rw}_iops"] = [run.iops for run in without]
-        samples[f"without_{rw}_user_ns_per_io"] = [run.user_ns_per_io for run in without]
+        job: Job = {**COMMON, "rw": rw, "refill_buffers": 1}
+        for program, command in PROGRAMS.items():
+            pair = _compared(f"{program}, verify {rw}", command, job, VERIFIED, settings)
+            goal = 0.97 if program == "iogauge" else None
+            rows.append(_row(f"{program}: verify / none, {rw} QD32", pair, goal))
+            samples |= _samples(f"{program}_verify_{rw}", pair)
     # Last, because stamps replace the blocks that are verified.
-    stamped, without = settings.compare("stamps, randwrite", _stamped, _default, job)
-    STAMP_LOG.unlink()
-    iops = tuple([run.iops for run in runs] for runs in (stamped, without))
-    rows.append(ratio_row("stamps / none, randwrite QD32", "IOPS", *iops, at_least=0.97, bound=True))
-    samples["stamped_randwrite_user_ns_per_io"] = [run.user_ns_per_io for run in stamped]
+    STAMP_LOG.unlink(missing_ok=True)
+    stamps: Job = {"verify": "stamp", "stamp_log": str(STAMP_LOG)}
+    pair = _compared("stamps", PROGRAMS["iogauge"], {**COMMON, "rw": "randwrite"}, stamps, settings)
+    STAMP_LOG.unlink(missing_ok=True)
+    rows.append(_row("iogauge: stamps / none, randwrite QD32", pair, 0.97))
+    samples |= _samples("stamps", pair)
     return Finding(rows, samples)
 
 
-def _unverified(job: Job) -> Outcome:
-    # fio writes to the file, too, so iogauge writes to it only if told that its content may be lost.
-    return peers.iogauge(job, options=["--destroy", str(FILE)])
+def _compared(name: str, command: Sequence[str], job: Job, verified: Job, settings: Settings) -> Pair:
+    pairs = round(PAIRS * settings.scale)
+    note(f"{name}: {pairs} pairs of {stages.MILLISECONDS} ms")
+    without, with_verify = stages.compare(command, job, ({}, verified), pairs=pairs)
+    return with_verify, without
 
 
-def _verified(job: Job) -> Outcome:
-    return _unverified({**job, **VERIFIED})
+def _row(measure: str, pair: Pair, goal: float | None) -> Row:
+    with_verify, without = ([run.iops for run in runs] for runs in pair)
+    return ratio_row(measure, "IOPS", with_verify, without, at_least=goal, bound=goal is not None)
 
 
-def _stamped(job: Job) -> Outcome:
-    STAMP_LOG.unlink(missing_ok=True)
-    return _default({**job, "verify": "stamp", "stamp_log": str(STAMP_LOG)})
-
-
-def _default(job: Job) -> Outcome:
-    return _unverified({name: value for name, value in job.items() if name != "refill_buffers"})
-
-
-def _verified_by_fio(job: Job) -> Outcome:
-    return peers.fio({**job, **VERIFIED})
+def _samples(name: str, pair: Pair) -> dict[str, list[float]]:
+    """Return the IOPS of each stage, and the user time of all: the kernel's ticks are too coarse for one."""
+    samples: dict[str, list[float]] = {}
+    for kind, runs in zip(("with", "without"), pair, strict=True):
+        user_ns, ios = (
+            sum(run.user_ns_per_io * run.total_ios for run in runs),
+            sum(run.total_ios for run in runs),
+        )
+        samples[f"{name}_{kind}_iops"] = [round(run.iops) for run in runs]
+        samples[f"{name}_{kind}_user_ns_per_io"] = [round(user_ns / ios, 1)]
+    return samples
 
 
 def _write_blocks() -> None:
@@ -96,14 +92,12 @@ def _write_blocks() -> None:
     note(f"writing {FILE}")
     FILE.parent.mkdir(exist_ok=True)
     FILE.unlink(missing_ok=True)
-    peers.iogauge(
-        {
-            **VERIFIED,
-            "rw": "write",
-            "bs": "4k",
-            "ioengine": "psync",
-            "filename": str(FILE),
-            "size": FILE_BYTES,
-        },
-        options=["--no-ceiling"],
-    )
+    job: Job = {
+        **VERIFIED,
+        "rw": "write",
+        "bs": "4k",
+        "ioengine": "psync",
+        "filename": str(FILE),
+        "size": FILE_BYTES,
+    }
+    peers.iogauge(job, options=["--no-ceiling"])

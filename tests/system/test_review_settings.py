@@ -20,7 +20,7 @@ USUAL = {"scheduler": "none", "nomerges": "0"}
 def iogauge(*arguments: str | Path) -> str:
     """Run a command to its end; return what it said on stderr, then what it printed."""
     done = subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=300
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stderr + done.stdout

@@ -210,6 +210,9 @@ def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
     Climb(limit_Bps=30000000.0, each_Bps=100000000, stride=1, most=4)
     """
     steps, each_Bps = MOST_STEPS[pace], WRITER_Bps
+    # A writer alone gets at least what each of many gets. Where it got less, something disturbed it, and it would take
+    # hundreds of writers of that rate to saturate the drive.
+    alone_Bps = max(alone_Bps, limit_Bps / SEARCHERS)
     if pace == "full":
         # No writer gets more than it would alone.
         enough = math.floor(limit_Bps / (KEPT * min(each_Bps, alone_Bps))) + 1

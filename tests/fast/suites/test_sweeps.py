@@ -20,7 +20,15 @@ from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.extremes import knee
 from iogauge.store import Review
 from iogauge.suites import SUITES, Pace, SuiteRequest
-from iogauge.suites.reader_under_writers import BEYOND, FEWEST, KEPT, MOST_STEPS, WRITER_Bps, climb_for
+from iogauge.suites.reader_under_writers import (
+    BEYOND,
+    FEWEST,
+    KEPT,
+    MOST_STEPS,
+    SEARCHERS,
+    WRITER_Bps,
+    climb_for,
+)
 from iogauge.workload.diskspd import arguments
 from iogauge.workload.diskspd import jobs as diskspd_jobs
 from tests import builders
@@ -101,6 +109,13 @@ def test_a_climb_ends_beyond_the_search_s_rate() -> None:
             )
             assert steps <= most
             assert limit_Bps < 1000 or enough > FEWEST
+
+
+def test_a_writer_that_something_disturbed_brings_no_crowd() -> None:
+    for pace in ("quick", "standard"):
+        climb = climb_for(2e9, 1e3, pace=pace)
+        assert climb == climb_for(2e9, 2e9 / SEARCHERS, pace=pace)
+        assert climb.most <= 4 * SEARCHERS
 
 
 def pressed(takes_Bps: float, alone_Bps: float = 400e6) -> Callable[..., RunRecord]:

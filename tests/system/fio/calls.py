@@ -22,7 +22,14 @@ def trace(program: list[str], names: str, *job: str, cwd: Path) -> str:
     """Return the calls of these names in a job on files that exist: a line each, thread by thread, with its number."""
     cwd.mkdir()
     call(program, *job, cwd=cwd)  # lays the files out, which may need the same calls
-    strace = ["strace", "--follow-forks", "--output-separately", "--decode-fds=path", "--output=calls"]
+    strace = [
+        "strace",
+        "--seccomp-bpf",
+        "--follow-forks",
+        "--output-separately",
+        "--decode-fds=path",
+        "--output=calls",
+    ]
     call([*strace, f"--trace={names}", *program], *job, cwd=cwd)
     threads = sorted((int(path.suffix[1:]), path) for path in cwd.glob("calls.*"))
     return "".join(f"{thread} {line}\n" for thread, path in threads for line in path.read_text().splitlines())

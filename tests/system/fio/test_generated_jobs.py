@@ -55,7 +55,14 @@ def issued(program: list[str], text: str, folder: Path) -> dict[int, Ios]:
     folder.mkdir()
     (folder / "j.fio").write_text(text)
     call(program, "j.fio", cwd=folder)  # lays the files out, which needs the same calls
-    strace = ["strace", "--follow-forks", "--output-separately", "--decode-fds=path", "--output=calls"]
+    strace = [
+        "strace",
+        "--seccomp-bpf",
+        "--follow-forks",
+        "--output-separately",
+        "--decode-fds=path",
+        "--output=calls",
+    ]
     names = "pread64,pwrite64,preadv2,pwritev2,fsync,fdatasync"
     call([*strace, f"--trace={names}", *program], "j.fio", cwd=folder)
     io = re.compile(

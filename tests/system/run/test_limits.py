@@ -19,7 +19,7 @@ def test_a_report_that_gets_no_memory_to_draw_with(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     ended = subprocess.run(
         ["prlimit", "--as=4000000000", str(IOGAUGE), "report", str(SAVED), f"--output={page}"],
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ended.returncode == 1, ended.stderr
     assert [line.partition(": ")[0] for line in ended.stderr.splitlines()] == ["error", "hint"]
@@ -66,7 +66,7 @@ def test_more_memory_than_there_is(options: str, tmp_path: Path) -> None:
     job = f"--name=a --filename={target} --rw=randread --size=64m --direct=0 {options}"
     ended = subprocess.run(
         [str(IOGAUGE), "run", "--no-ceiling", *job.split()],
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert ended.returncode == 1, ended.stderr
     assert "GiB are available" in ended.stderr

@@ -80,7 +80,14 @@ def made(program: list[str], *job: str, cwd: Path) -> list[tuple[str, ...]]:
     cwd.mkdir()
     for name in ("a", "b"):
         (cwd / name).write_bytes(bytes(1 << 20))
-    strace = ["strace", "--follow-forks", "--decode-fds=path", "--output=calls", "--string-limit=0"]
+    strace = [
+        "strace",
+        "--seccomp-bpf",
+        "--follow-forks",
+        "--decode-fds=path",
+        "--output=calls",
+        "--string-limit=0",
+    ]
     call([*strace, "--trace=pread64,pwrite64,fsync,fdatasync", *program], *job, cwd=cwd)
     calls = re.findall(
         rf'(?m)^(\d+) +(\w+)\(\d+<{cwd}/([ab])>(?:, ""\.*, (\d+), (\d+))?', (cwd / "calls").read_text()
