@@ -1,4 +1,4 @@
-"""What verify=crc32c and verify=stamp cost on a file, beside the same job without them, and what fio's crc32c costs.
+"""What verify=crc32c and verify=stamp cost on a file, beside the same job without them; of crc32c also beside fio's.
 
 Each I/O goes past the page cache to one file for all, which iogauge first fills with verified blocks. The job without
 verify refills its buffers, as verify does: the difference is the checksum and the header. Stamps need no new data, so
@@ -33,7 +33,7 @@ COMMON: Job = {
 PAIRS = 600
 """As many because the disk's rate differs by a sixth from one stage to the next."""
 Pair = tuple[list[Outcome], list[Outcome]]
-"""The stages with verification, and those without."""
+"""The runs with verification, and those to compare them with."""
 PROGRAMS = {
     # fio writes to the file, too, so iogauge writes to it only if told that its content may be lost.
     "iogauge": [str(peers.IOGAUGE), "run", "--no-ceiling", "--destroy", str(FILE)],
@@ -46,13 +46,19 @@ def cost(settings: Settings) -> Finding:
     _write_blocks()
     rows: list[Row] = []
     samples: dict[str, list[float]] = {}
+    job: dict[str, str | int]
     for rw in ("randread", "randwrite"):
-        job: Job = {**COMMON, "rw": rw, "refill_buffers": 1}
+        job = {**COMMON, "rw": rw, "refill_buffers": 1}
         for program, command in PROGRAMS.items():
             pair = _compared(f"{program}, verify {rw}", command, job, VERIFIED, settings)
             goal = 0.97 if program == "iogauge" else None
             rows.append(_row(f"{program}: verify / none, {rw} QD32", pair, goal))
             samples |= _samples(f"{program}_verify_{rw}", pair)
+        job |= {"time_based": 1, "runtime": settings.seconds(5)}
+        pair = settings.compare(f"verify {rw} beside fio", _verified, _verified_by_fio, job)
+        rows.append(_row(f"iogauge / fio, verify {rw} QD32", pair, 0.97))
+        for program, runs in zip(PROGRAMS, pair, strict=True):
+            samples[f"{program}_beside_{rw}_iops"] = [run.iops for run in runs]
     # Last, because stamps replace the blocks that are verified.
     job = {**COMMON, "rw": "randwrite", "time_based": 1, "runtime": settings.seconds(5)}
     pair = settings.compare("stamps, randwrite", _stamped, _plain, job)
@@ -64,6 +70,14 @@ def cost(settings: Settings) -> Finding:
 
 def _plain(job: Job) -> Outcome:
     return peers.iogauge(job, options=["--destroy", str(FILE)])
+
+
+def _verified(job: Job) -> Outcome:
+    return _plain({**job, **VERIFIED})
+
+
+def _verified_by_fio(job: Job) -> Outcome:
+    return peers.fio({**job, **VERIFIED})
 
 
 def _stamped(job: Job) -> Outcome:
@@ -84,7 +98,7 @@ def _row(measure: str, pair: Pair, goal: float | None) -> Row:
 
 
 def _samples(name: str, pair: Pair) -> dict[str, list[float]]:
-    """Return the IOPS of each stage, and the user time of all: the kernel's ticks are too coarse for one."""
+    """Return the IOPS of each run, and the user time of all: the kernel's ticks are too coarse for one."""
     samples: dict[str, list[float]] = {}
     for kind, runs in zip(("with", "without"), pair, strict=True):
         user_ns, ios = (

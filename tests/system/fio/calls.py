@@ -9,6 +9,16 @@ from pathlib import Path
 
 IOGAUGE = [str(Path(sys.executable).with_name("iogauge")), "run", "--no-ceiling"]
 
+STRACE = [
+    "strace",
+    "--seccomp-bpf",
+    "--follow-forks",
+    "--output-separately",
+    "--decode-fds=path",
+    "--output=calls",
+]
+"""Writes a file for each thread. A program stops only at the calls that are traced, so that it starts sooner."""
+
 
 def call(program: list[str], *arguments: str, cwd: Path) -> str:
     done = subprocess.run(
@@ -22,15 +32,7 @@ def trace(program: list[str], names: str, *job: str, cwd: Path) -> str:
     """Return the calls of these names in a job on files that exist: a line each, thread by thread, with its number."""
     cwd.mkdir()
     call(program, *job, cwd=cwd)  # lays the files out, which may need the same calls
-    strace = [
-        "strace",
-        "--seccomp-bpf",
-        "--follow-forks",
-        "--output-separately",
-        "--decode-fds=path",
-        "--output=calls",
-    ]
-    call([*strace, f"--trace={names}", *program], *job, cwd=cwd)
+    call([*STRACE, f"--trace={names}", *program], *job, cwd=cwd)
     threads = sorted((int(path.suffix[1:]), path) for path in cwd.glob("calls.*"))
     return "".join(f"{thread} {line}\n" for thread, path in threads for line in path.read_text().splitlines())
 

@@ -14,7 +14,7 @@ import pytest
 from iogauge.errors import IogaugeError
 from iogauge.workload import parse, to_fio
 from tests.fio_parser import assert_like_fio
-from tests.system.fio.calls import IOGAUGE, call
+from tests.system.fio.calls import IOGAUGE, STRACE, call
 from tests.system.fio.job_files import ISSUED, PARSED, job_file
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
@@ -55,16 +55,8 @@ def issued(program: list[str], text: str, folder: Path) -> dict[int, Ios]:
     folder.mkdir()
     (folder / "j.fio").write_text(text)
     call(program, "j.fio", cwd=folder)  # lays the files out, which needs the same calls
-    strace = [
-        "strace",
-        "--seccomp-bpf",
-        "--follow-forks",
-        "--output-separately",
-        "--decode-fds=path",
-        "--output=calls",
-    ]
     names = "pread64,pwrite64,preadv2,pwritev2,fsync,fdatasync"
-    call([*strace, f"--trace={names}", *program], "j.fio", cwd=folder)
+    call([*STRACE, f"--trace={names}", *program], "j.fio", cwd=folder)
     io = re.compile(
         rf"(?m)^(p(?:read|write))\w*\(\d+<{re.escape(str(folder))}/(job[^>]*)>, "
         rf"(?:.*?, (\d+), (\d+)\)|\[\{{.*?iov_len=(\d+)\}}\], 1, (\d+), 0\)) += "
