@@ -10,6 +10,8 @@ UV := $(shell found=$$(uv --version 2>/dev/null | cut -d' ' -f2); \
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS ?= true
 endif
+# Tests start thousands of processes; each would compile all modules anew, which takes it longer than its work.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
 # Tests often wait: for a run, a disk, a process or a drive. On two CPUs three processes keep them busy. Quick tests of
@@ -22,7 +24,7 @@ SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published
 
 SYSTEM_TOOLS := blkparse chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-slow test-all test-timed test-system test-devices test-alone vm-image test-vm \
+.PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices test-alone vm-image test-vm \
 	test-vm-guests test-wheel fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
@@ -60,13 +62,18 @@ setup: $(filter .tools/%,$(UV))
 	|| { rm -rf .tools/uv && python3 -m venv .tools/uv && .tools/uv/bin/python -m pip install --quiet uv==$(UV_VERSION); }
 
 check: setup
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-rust
+	@echo "check: formatting, lints, types and order of dependence are in order"
+
+check-python:
 	@$(BIN)/ruff format --quiet --check --diff .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
+
+check-rust:
 	@cargo fmt --all --check
 	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
-	@echo "check: formatting, lints, types and order of dependence are in order"
 
 test: check
 	@cargo test --quiet --locked $(CARGO_TEST)

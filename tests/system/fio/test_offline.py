@@ -74,7 +74,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
     assert "none is missing" in messages[-1]
     review = Review.open(saved)
     assert review.manifest.versions["fio"].startswith("fio-")
-    compared = 0
+    compared = most_moments = 0
     for plan in review.manifest.plans:
         for step in plan.steps:
             record = review.record(step.id)
@@ -88,7 +88,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
             assert figures.histogram.max == max(way["lat_ns"]["max"] for way in ways)
             # Of threads that leave a ramp, fio itself counts a few latencies more than I/Os.
             assert sum(moment.ios for moment in figures.moments) == figures.histogram.count
-            assert len(figures.moments) >= 2
+            most_moments = max(most_moments, len(figures.moments))
             if len(ways) == 1:
                 assert figures.mean is not None
                 assert figures.mean.value == pytest.approx(ways[0]["lat_ns"]["mean"], rel=1e-6)
@@ -98,6 +98,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
                     assert abs(estimate - value) <= value / 60
                     compared += 1
     assert compared >= 8, "two steps at least, of four percentiles"
+    assert most_moments >= 2, "a busy machine leaves one in a step, but not in all"
     for command in ("show", "report"):
         assert main([command, str(saved)]) == 0
 
