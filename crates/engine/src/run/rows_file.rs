@@ -20,8 +20,8 @@ use crate::run::exchange::Exchange;
 /// Chunks beside the one in use: 2 MiB, 65 ms at a million requests a second.
 const CHUNKS: usize = 4;
 
-/// How long the reading thread sleeps if all chunks are full.
-const PAUSE: Duration = Duration::from_millis(2);
+/// How long the reading thread sleeps if all chunks are full: each time it wakes, it may delay the worker.
+const PAUSE: Duration = Duration::from_millis(16);
 
 /// The file with the rows of a trace.
 #[derive(Debug)]
