@@ -32,21 +32,28 @@ def steady_state(row: Row) -> dict[str, Any]:
             "criterion": f"{result.criterion:f}{unit}",
             "max_deviation": result.deviation,
             "slope": result.slope,
-            "data": _data(result, with_lat=wanted.figure == "lat"),
+            "data": _data(
+                result,
+                length=row.job.steadystate_duration_ns // row.job.steadystate_interval_ns,
+                with_lat=wanted.figure == "lat",
+            ),
         }
     }
 
 
-def _data(result: SteadyResult, *, with_lat: bool) -> dict[str, Any]:
-    figures = {
-        "bw": [int(sample.bw_Bps) for sample in result.samples],
-        "iops": [int(sample.iops) for sample in result.samples],
-    }
-    means = {f"{name}_mean": sum(values) // max(len(values), 1) for name, values in figures.items()}
-    if not with_lat:
-        return {**means, **figures}
+def _data(result: SteadyResult, *, length: int, with_lat: bool) -> dict[str, Any]:
+    """Return the samples and their means. Where a run has fewer than ``length``, zeros follow them, as in fio."""
+    bw = [int(sample.bw_Bps) for sample in result.samples]
+    iops = [int(sample.iops) for sample in result.samples]
     lat_ns = [int(sample.lat_ns) for sample in result.samples]
-    return {**means, "lat_mean": sum(lat_ns) // max(len(lat_ns), 1), "lat_ns": lat_ns, **figures}
+    for values in (bw, iops, lat_ns):
+        values += [0] * (length - len(values))
+    lat = {"lat_mean": _mean(lat_ns), "lat_ns": lat_ns} if with_lat else {}
+    return {"bw_mean": _mean(bw), "iops_mean": _mean(iops), **lat, "iops": iops, "bw": bw}
+
+
+def _mean(values: list[int]) -> int:
+    return sum(values) // max(len(values), 1)
 
 
 def latency_target(row: Row) -> dict[str, Any]:

@@ -153,3 +153,14 @@ def test_a_job_ends_when_it_is_steady(capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr().out
     assert "steady state attained: iops" in out
     assert '"attained": 1' in out
+
+
+def test_zeros_stand_for_the_seconds_that_a_run_was_too_short_for(capsys: pytest.CaptureFixture[str]) -> None:
+    job = ["--name=a", "--filename=model:p4800x", "--rate_iops=1000", "--time_based", "--runtime=3"]
+    assert run(*job, "--ss=iops:0.1%", "--ss_dur=5", "--output-format=json") == status.OK
+    (result,) = json.loads(capsys.readouterr().out)["jobs"]
+    steady = result["steadystate"]
+    assert steady["attained"] == 0
+    assert steady["data"]["iops"] == [1000, 1000, 1000, 0, 0]
+    assert steady["data"]["iops_mean"] == 600
+    assert len(steady["data"]["bw"]) == 5
