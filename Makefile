@@ -10,7 +10,7 @@ UV := $(shell found=$$(uv --version 2>/dev/null | cut -d' ' -f2); \
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS ?= true
 endif
-# Tests start thousands of processes; each would compile all modules anew, which takes it longer than its work.
+# Let Python keep compiled modules: tests start thousands of processes, which would take longer to compile than to work.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
@@ -62,9 +62,10 @@ setup: $(filter .tools/%,$(UV))
 	|| { rm -rf .tools/uv && python3 -m venv .tools/uv && .tools/uv/bin/python -m pip install --quiet uv==$(UV_VERSION); }
 
 check: setup
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-rust
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs 2) --output-sync check-python check-rust
 	@echo "check: formatting, lints, types and order of dependence are in order"
 
+# The parts of check, which runs setup first.
 check-python:
 	@$(BIN)/ruff format --quiet --check --diff .
 	@$(BIN)/ruff check --quiet .

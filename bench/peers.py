@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import resource
 import shutil
 import subprocess
@@ -124,10 +125,21 @@ def run(command: Sequence[str], *, pin: int | None) -> Outcome:
     return outcome(job, command, wall_s=wall_s, process_user_s=process_user_s)
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a user's program. Users start compiled modules, so Python may keep them."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def printed(command: Sequence[str], *, cwd: Path | None = None) -> str:
     """Run a command and return what it printed. Raises PeerError if it fails."""
     ran = subprocess.run(
-        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=cwd
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        cwd=cwd,
+        env=environment(),
     )
     if ran.returncode != 0:
         raise PeerError(f"{' '.join(command)}: exit status {ran.returncode}\n{ran.stderr.strip()[-2000:]}")

@@ -102,11 +102,9 @@ def copied(folder: Path, to: Path) -> Path:
 def run(arguments: str, folder: Path, checkout: Path = peers.ROOT) -> Took:
     """Run a command of a checkout's iogauge in ``folder``. Raises PeerError if it fails."""
     command = [str(peers.command_of(checkout)), *arguments.split()]
-    # Users start compiled modules: let Python keep them.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.monotonic()
     with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, cwd=folder, env=peers.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as running:
         _, status, used = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)

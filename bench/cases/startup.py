@@ -38,5 +38,5 @@ def times(settings: Settings) -> Finding:
 def help_time_s() -> float:
     """Return the wall time of ``iogauge --help``."""
     began = time.monotonic()
-    subprocess.run([str(peers.IOGAUGE), "--help"], capture_output=True, check=True)
+    subprocess.run([str(peers.IOGAUGE), "--help"], capture_output=True, check=True, env=peers.environment())
     return time.monotonic() - began

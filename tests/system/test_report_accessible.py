@@ -13,7 +13,7 @@ from tests.system.pages import needs_chromium, shown
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 GOOD_HABITS = ("heading-order", "empty-table-header", "page-has-heading-one", "region")
-COLOURS = "color-contrast"
+COLOURS = ("color-contrast", "link-in-text-block")
 UNFOLD = "for (const folded of document.querySelectorAll('details')) folded.open = true"
 # All tables of data, all drawings and the rows of a table are alike, and axe needs minutes for thousands of them.
 UNFOLD_FOR_AXE = UNFOLD.replace("'details'", "'details:not([data-table]), .hero details'")
@@ -24,14 +24,14 @@ pytestmark = needs_chromium
 
 
 def violations(page: Page, *, charts: bool = True, colours: bool = False) -> list[str]:
-    """Return each violation: its rule, and the elements that break it; without ``charts``, not of drawings.
+    """Return the violations, each with its rule and the elements that break it.
 
-    With ``colours``, only of the rule about colours.
+    Without ``charts``, drawings are left out; with ``colours``, only the rules about colours are checked.
     """
     context = None if charts else {"exclude": [["[data-plot]"]]}
     options: dict[str, object] = {"resultTypes": ["violations"]}
     if colours:
-        options["runOnly"] = {"type": "rule", "values": [COLOURS]}
+        options["runOnly"] = {"type": "rule", "values": list(COLOURS)}
     else:
         options["runOnly"] = {"type": "tag", "values": list(RULES)}
         options["rules"] = {rule: {"enabled": True} for rule in GOOD_HABITS}
@@ -41,10 +41,11 @@ def violations(page: Page, *, charts: bool = True, colours: bool = False) -> lis
 
 def test_axe_sees_what_is_wrong(browser: Browser) -> None:
     page = browser.new_page()
-    page.set_content("<p style='color: #999; background: #fff'>pale</p><img src='data:,'>")
+    link = "<p style='color: #000'>a <a href='#' style='color: #000; text-decoration: none'>link</a></p>"
+    page.set_content(f"<p style='color: #999; background: #fff'>pale</p>{link}<img src='data:,'>")
     broken = {violation.partition(":")[0] for violation in violations(page)}
-    assert {COLOURS, "image-alt", "document-title"} <= broken
-    assert [violation.partition(":")[0] for violation in violations(page, colours=True)] == [COLOURS]
+    assert {*COLOURS, "image-alt", "document-title"} <= broken
+    assert {violation.partition(":")[0] for violation in violations(page, colours=True)} == set(COLOURS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -52,7 +53,7 @@ def test_axe_finds_nothing_folded_or_unfolded(
     browser: Browser, report: Path, scheme: Literal["light", "dark"]
 ) -> None:
     page = shown(browser, report, 1280, 720, scheme=scheme)
-    # What is dark differs from what is light in its colours alone.
+    # The dark page differs from the light one only in its colours.
     colours = scheme == "dark"
     assert violations(page, colours=colours) == []
     page.evaluate(UNFOLD_FOR_AXE)

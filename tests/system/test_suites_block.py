@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,14 @@ def _read(path: Path) -> str:
         return path.read_text().strip()
     except OSError:
         return ""
+
+
+def assert_gone(target: str, before: tuple[set[str], set[str]]) -> None:
+    """Wait until there are the devices of before: one that another process looks into goes once that closes it."""
+    deadline_s = time.monotonic() + 60
+    while (zrams(), loops(target)) != before and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert (zrams(), loops(target)) == before
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +173,7 @@ def test_layers_stand_for_as_long_as_they_are_needed(target: str) -> None:
         assert os.pread(opened.fd, 4 << 20, 0) == Path(target).read_bytes()
         with pytest.raises(IogaugeError), open_target(loop.path, write=True, destroy=[loop.path]):
             pass
-    assert (zrams(), loops(target)) == before
+    assert_gone(target, before)
     assert not Path(ram.path).is_symlink()
     assert not Path(loop.path).parent.exists()
 
@@ -174,7 +183,7 @@ def test_trying_layers_leaves_nothing(target: str) -> None:
         facts = opened.facts
     before = zrams(), loops(target)
     assert [layer.missing for layer in layers_of(facts)] == ["", ""]
-    assert (zrams(), loops(target)) == before
+    assert_gone(target, before)
 
 
 def test_one_process_has_a_layer_at_a_time(target: str) -> None:
@@ -203,7 +212,7 @@ def test_what_a_killed_process_left_is_taken_down(target: str) -> None:
     for layer in (ram, loop):
         with standing(layer, fill=False):
             assert Path(layer.path).is_block_device()
-    assert (zrams(), loops(target)) == before
+    assert_gone(target, before)
 
 
 def test_a_stranger_s_device_of_the_same_name_is_left_alone(target: str, devices: list[str]) -> None:

@@ -1,8 +1,7 @@
 """The speed and memory of ``trace import``, beside PyArrow, which reads the same table and writes it as Parquet.
 
-Both are whole processes. PyArrow copies the columns as they are, without the meaning of any of them; blktrace's records
-it cannot read. The rate *once it runs* leaves out the time of a process that imports a few requests: traces are longer
-than this one, and take long after a process has begun.
+Both are whole processes. PyArrow copies the columns without interpreting them, and cannot read blktrace's records. The
+rate *without start-up* subtracts the time of an import of few requests, because start-up does not grow with the trace.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +27,10 @@ from bench.settings import Settings, note
 
 REQUESTS = 4_000_000
 GOAL_A_SECOND = 2_000_000
-FEW_REQUESTS = 1_000
+SHORT_REQUESTS = 1_000
 MOST_MIB = 512
+FILES = {"a table": "msr.csv", "blktrace": "sda.blktrace.0"}
+"""The file of each format, in the folder of long traces and in that of short ones."""
 _RECORD = np.dtype(
     [("magic", "<u4"), ("sequence", "<u4"), ("time", "<u8"), ("sector", "<u8"), ("bytes", "<u4"), ("action", "<u4"),
      ("pid", "<u4"), ("device", "<u4"), ("cpu", "<u4"), ("error", "<u2"), ("added", "<u2")]
@@ -55,20 +57,35 @@ def imports(settings: Settings) -> Finding:
     requests = max(int(REQUESTS * settings.scale), 1_000_000)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        table, records, output = folder / "msr.csv", folder / "sda.blktrace.0", folder / "out"
-        _write_samples(table, records, requests)
-        ours = [str(peers.IOGAUGE), "trace", "import", str(table), "--output", str(output)]
-        theirs = [sys.executable, "-c", _PEER, str(table), str(folder / "peer")]
-        pairs = []
-        for pair in interleave(lambda: _run(ours), lambda: _run(theirs), pairs=settings.pairs):
-            pairs.append(pair)
+        _write_samples(folder / "long", requests)
+        _write_samples(folder / "short", SHORT_REQUESTS)
+
+        def ours(length: str, file: str) -> Import:
+            trace = ["trace", "import", f"{folder}/{length}/{file}", f"--output={folder}/out"]
+            return _run([str(peers.IOGAUGE), *trace])
+
+        def table() -> Import:
+            return ours("long", FILES["a table"])
+
+        def pyarrow_copy() -> Import:
+            return _run([sys.executable, "-c", _PEER, f"{folder}/long/{FILES['a table']}", f"{folder}/peer"])
+
+        ours("short", FILES["a table"])  # compiles the modules, if they are not yet
+        beside_arrow = []
+        for pair in interleave(table, pyarrow_copy, pairs=settings.pairs):
+            beside_arrow.append(pair)
             note(f"trace import: {pair[0].wall_s:.2f} s, PyArrow {pair[1].wall_s:.2f} s")
-        repeats = max(3, settings.pairs // 3)
-        blktrace = [_run([*ours[:3], str(records), "--output", str(output)]) for _ in range(repeats)]
-        few = folder / "few.csv"
-        _write_samples(few, records, FEW_REQUESTS)
-        began = [_run([*ours[:3], str(few), "--output", str(output)]) for _ in range(repeats)]
-    mine, arrow = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        lengths = {
+            kind: list(
+                interleave(
+                    partial(ours, "long", file),
+                    partial(ours, "short", file),
+                    pairs=max(5, settings.pairs // 2),
+                )
+            )
+            for kind, file in FILES.items()
+        }
+    mine, arrow = zip(*beside_arrow, strict=True)
     rows = [
         ratio_row(
             "trace import, a table, beside PyArrow",
@@ -77,36 +94,33 @@ def imports(settings: Settings) -> Finding:
             [requests / one.wall_s for one in arrow],
         )
     ]
-    begin_s = Estimate.of([one.wall_s for one in began]).median
-    rows.append(Row(f"trace import, a table of {FEW_REQUESTS:,} requests", "s", begin_s))
-    for kind, runs in (("a table", mine), ("blktrace", blktrace)):
-        rate = Estimate.of([requests / (one.wall_s - begin_s) for one in runs]).median
+    samples = {"table_wall_s": [one.wall_s for one in mine], "arrow_wall_s": [one.wall_s for one in arrow]}
+    for kind, pairs in lengths.items():
+        long, short = zip(*pairs, strict=True)
         rows += [
-            Row(
-                f"trace import, {kind}",
-                "requests/s",
-                Estimate.of([requests / one.wall_s for one in runs]).median,
-            ),
-            Row(
-                f"trace import, {kind}, once it runs",
-                "requests/s",
-                rate,
-                goal=f">= {GOAL_A_SECOND:g}",
-                met=rate >= GOAL_A_SECOND,
+            _rate(f"trace import, {kind}", [requests / one.wall_s for one in long]),
+            _rate(
+                f"trace import, {kind}, without start-up",
+                [(requests - SHORT_REQUESTS) / (whole.wall_s - start.wall_s) for whole, start in pairs],
             ),
             Row(
                 f"trace import, {kind}",
                 "requests/CPU s",
-                Estimate.of([requests / one.cpu_s for one in runs]).median,
+                Estimate.of([requests / one.cpu_s for one in long]).median,
             ),
-            _memory(kind, runs),
+            _memory(kind, long),
         ]
-    samples = {
-        f"{kind}_{figure}": [getattr(one, figure) for one in runs]
-        for kind, runs in (("table", mine), ("arrow", arrow), ("blktrace", blktrace), ("few", began))
-        for figure in Import._fields
-    }
+        samples |= {
+            f"{kind}_{length}_{figure}": [getattr(one, figure) for one in runs]
+            for length, runs in (("long", long), ("short", short))
+            for figure in Import._fields
+        }
     return Finding(rows, samples)
+
+
+def _rate(measure: str, a_second: Sequence[float]) -> Row:
+    rate = Estimate.of(a_second).median
+    return Row(measure, "requests/s", rate, goal=f"median >= {GOAL_A_SECOND:g}", met=rate >= GOAL_A_SECOND)
 
 
 def _memory(kind: str, runs: Sequence[Import]) -> Row:
@@ -116,7 +130,9 @@ def _memory(kind: str, runs: Sequence[Import]) -> Row:
 
 def _run(command: Sequence[str]) -> Import:
     began, peak_MiB = time.monotonic(), 0.0
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=peers.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while True:
         ended, status, used = os.wait4(process.pid, os.WNOHANG)
         if ended:
@@ -137,8 +153,10 @@ def _peak_MiB(pid: int) -> float:
     )
 
 
-def _write_samples(table: Path, records: Path, requests: int) -> None:
+def _write_samples(folder: Path, requests: int) -> None:
     """Write the same random requests as a table of MSR's and as blktrace's records."""
+    folder.mkdir()
+    table, records = (folder / file for file in FILES.values())
     chance = np.random.default_rng(1)
     times = np.cumsum(chance.integers(1, 2000, requests))
     offsets = chance.integers(0, 1 << 26, requests) * 4096

@@ -17,8 +17,8 @@ use iogauge_core::replay::{CHUNK_ROWS, Fed, Feed, Row};
 use crate::error::Error;
 use crate::run::exchange::Exchange;
 
-/// Chunks beside the one in use: 2 MiB, 65 ms at a million requests a second.
-const CHUNKS: usize = 4;
+/// Chunks beside the one in use: 8 MiB, 26 ms at ten million requests a second.
+const CHUNKS: usize = 16;
 
 /// How long the reading thread sleeps if all chunks are full: each time it wakes, it may delay the worker.
 const PAUSE: Duration = Duration::from_millis(16);
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn both_ways_give_all_rows_in_order() {
         // More chunks than there are, and a last one that is not full.
-        for rows in [1, CHUNK_ROWS, 7 * CHUNK_ROWS + 5] {
+        for rows in [1, CHUNK_ROWS, (CHUNKS + 3) * CHUNK_ROWS + 5] {
             let (_file, plan) = rows_file(rows);
             let all: Vec<u64> = (0..rows as u64).collect();
             assert!(drained(&mut RowsFile::open(&plan).unwrap()) == (all.clone(), Fed::End));

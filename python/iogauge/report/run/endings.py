@@ -5,6 +5,7 @@ Source: fio 3.33's stat.c.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from iogauge.report.run.rows import Row
@@ -42,18 +43,17 @@ def steady_state(row: Row) -> dict[str, Any]:
 
 
 def _data(result: SteadyResult, *, length: int, with_lat: bool) -> dict[str, Any]:
-    """Return the samples and their means. Where a run has fewer than ``length``, zeros follow them, as in fio."""
-    bw = [int(sample.bw_Bps) for sample in result.samples]
-    iops = [int(sample.iops) for sample in result.samples]
-    lat_ns = [int(sample.lat_ns) for sample in result.samples]
-    for values in (bw, iops, lat_ns):
-        values += [0] * (length - len(values))
-    lat = {"lat_mean": _mean(lat_ns), "lat_ns": lat_ns} if with_lat else {}
-    return {"bw_mean": _mean(bw), "iops_mean": _mean(iops), **lat, "iops": iops, "bw": bw}
+    """Return the samples and their means as fio does: zeros fill up to ``length`` samples, and the means count them."""
+    bw = _padded((sample.bw_Bps for sample in result.samples), length)
+    iops = _padded((sample.iops for sample in result.samples), length)
+    lat_ns = _padded((sample.lat_ns for sample in result.samples), length)
+    lat = {"lat_mean": sum(lat_ns) // length, "lat_ns": lat_ns} if with_lat else {}
+    return {"bw_mean": sum(bw) // length, "iops_mean": sum(iops) // length, **lat, "iops": iops, "bw": bw}
 
 
-def _mean(values: list[int]) -> int:
-    return sum(values) // max(len(values), 1)
+def _padded(values: Iterable[float], length: int) -> list[int]:
+    whole = [int(value) for value in values]
+    return [*whole, *[0] * (length - len(whole))]
 
 
 def latency_target(row: Row) -> dict[str, Any]:

@@ -155,12 +155,33 @@ def test_a_job_ends_when_it_is_steady(capsys: pytest.CaptureFixture[str]) -> Non
     assert '"attained": 1' in out
 
 
-def test_zeros_stand_for_the_seconds_that_a_run_was_too_short_for(capsys: pytest.CaptureFixture[str]) -> None:
-    job = ["--name=a", "--filename=model:p4800x", "--rate_iops=1000", "--time_based", "--runtime=3"]
-    assert run(*job, "--ss=iops:0.1%", "--ss_dur=5", "--output-format=json") == status.OK
+@pytest.mark.parametrize(
+    ("options", "iops"),
+    [
+        (("--ss=iops:0.1%", "--ss_dur=5"), [1000, 1000, 1000, 0, 0]),
+        (("--ss=iops:0.1%", "--ss_dur=8", "--ss_interval=2"), [1000, 0, 0, 0]),
+        (("--ss=iops:0.1%", "--ss_dur=2", "--ss_ramp=500"), [0, 0]),
+        (("--ss=lat:0.1%", "--ss_dur=5"), [1000, 1000, 1000, 0, 0]),
+    ],
+)
+def test_zeros_stand_for_the_samples_of_a_steady_state_that_a_run_was_too_short_for(
+    options: tuple[str, ...], iops: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = [
+        "--name=a",
+        "--filename=model:p4800x",
+        "--bs=4k",
+        "--rate_iops=1000",
+        "--time_based",
+        "--runtime=3",
+    ]
+    assert run(*job, *options, "--output-format=json") == status.OK
     (result,) = json.loads(capsys.readouterr().out)["jobs"]
-    steady = result["steadystate"]
-    assert steady["attained"] == 0
-    assert steady["data"]["iops"] == [1000, 1000, 1000, 0, 0]
-    assert steady["data"]["iops_mean"] == 600
-    assert len(steady["data"]["bw"]) == 5
+    assert result["steadystate"]["attained"] == 0
+    data = result["steadystate"]["data"]
+    assert (data["iops"], data["iops_mean"]) == (iops, sum(iops) // len(iops))
+    assert data["bw"] == [4096 * value for value in iops]
+    assert data["bw_mean"] == sum(data["bw"]) // len(iops)
+    if "lat" in options[0]:
+        assert [bool(value) for value in data["lat_ns"]] == [bool(value) for value in iops]
+        assert data["lat_mean"] == sum(data["lat_ns"]) // len(iops)
