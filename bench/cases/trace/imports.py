@@ -101,7 +101,7 @@ def imports(settings: Settings) -> Finding:
             _rate(f"trace import, {kind}", [requests / one.wall_s for one in long]),
             _rate(
                 f"trace import, {kind}, without start-up",
-                [(requests - SHORT_REQUESTS) / (whole.wall_s - start.wall_s) for whole, start in pairs],
+                [(requests - SHORT_REQUESTS) / (run.wall_s - start_up.wall_s) for run, start_up in pairs],
             ),
             Row(
                 f"trace import, {kind}",

@@ -52,8 +52,8 @@ def _data(result: SteadyResult, *, length: int, with_lat: bool) -> dict[str, Any
 
 
 def _padded(values: Iterable[float], length: int) -> list[int]:
-    whole = [int(value) for value in values]
-    return [*whole, *[0] * (length - len(whole))]
+    samples = [int(value) for value in values]
+    return [*samples, *[0] * (length - len(samples))]
 
 
 def latency_target(row: Row) -> dict[str, Any]:
