@@ -106,7 +106,7 @@ test-devices: setup
 	@$(PYTEST) --dist loadfile -m "not alone" tests/system
 
 test-alone: setup
-	@$(BIN)/python -m pytest -m alone $$(grep -l 'mark\.alone' tests/system/test_*.py)
+	@$(BIN)/python -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests/system)
 
 VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4 taskset
 
