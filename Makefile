@@ -24,8 +24,8 @@ SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published
 
 SYSTEM_TOOLS := blkparse chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices test-alone vm-image test-vm \
-	test-vm-guests test-wheel fuzz demo docs man bench wheels deb image clean
+.PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices \
+	test-alone vm-image test-vm test-vm-guests test-wheel fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
 help:

@@ -102,11 +102,15 @@ def _add(
                 bins[value] = bins.get(value, 0) + count
 
 
+def reports(path: Path) -> list[dict[str, dict[str, Any]]]:
+    """Return fio's reports of a run in their order, each job by job."""
+    documents = [json.loads("{\n" + text) for text in f"\n{path.read_text()}".split("\n{\n")[1:]]
+    return [{job["jobname"]: job for job in document["jobs"]} for document in documents]
+
+
 def last_report(path: Path) -> dict[str, dict[str, Any]]:
     """Return fio's last report of a run, job by job."""
-    text = path.read_text()
-    document = json.loads(text[text.rindex("\n{\n") + 1 :] if "\n{\n" in text else text)
-    return {job["jobname"]: job for job in document["jobs"]}
+    return reports(path)[-1]
 
 
 def judged_figures(review: Review) -> dict[tuple[str, str, float], StepFigures]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from iogauge.schema import Kind
 from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites import SUITES
-from tests.offline_programs import last_report
+from tests.offline_programs import last_report, reports
 from tests.reviews import concluded
 from tests.suite_runs import cut_down
 
@@ -64,6 +66,12 @@ def run_offline(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> 
     raise AssertionError("it goes on and on")
 
 
+def reported_thrice(of_run: list[dict[str, dict[str, Any]]], job: str) -> bool:
+    """Whether fio reported a job three times, with more I/Os each time. A busy machine may delay it to the end."""
+    ios = [report[job]["read"]["total_ios"] + report[job]["write"]["total_ios"] for report in of_run]
+    return sum(later - earlier > ios[-1] / 20 for earlier, later in pairwise(ios)) >= 3
+
+
 def test_a_search_and_what_follows_come_back_with_fios_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,7 +82,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
     assert "none is missing" in messages[-1]
     review = Review.open(saved)
     assert review.manifest.versions["fio"].startswith("fio-")
-    compared = most_moments = 0
+    compared = reported = 0
     for plan in review.manifest.plans:
         for step in plan.steps:
             record = review.record(step.id)
@@ -88,7 +96,9 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
             assert figures.histogram.max == max(way["lat_ns"]["max"] for way in ways)
             # Of threads that leave a ramp, fio itself counts a few latencies more than I/Os.
             assert sum(moment.ios for moment in figures.moments) == figures.histogram.count
-            most_moments = max(most_moments, len(figures.moments))
+            if reported_thrice(reports(jobs / f"{step.id}.json"), plan.measured_job):
+                assert len(figures.moments) >= 2
+                reported += 1
             if len(ways) == 1:
                 assert figures.mean is not None
                 assert figures.mean.value == pytest.approx(ways[0]["lat_ns"]["mean"], rel=1e-6)
@@ -98,7 +108,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
                     assert abs(estimate - value) <= value / 60
                     compared += 1
     assert compared >= 8, "two steps at least, of four percentiles"
-    assert most_moments >= 2, "a busy machine leaves one in a step, but not in all"
+    assert reported, "fio reported no step while it ran"
     for command in ("show", "report"):
         assert main([command, str(saved)]) == 0
 
