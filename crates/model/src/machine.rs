@@ -1,7 +1,8 @@
 //! The computer and operating system in front of a drive: the time that a worker's thread spends on each request.
 //!
 //! A thread does one thing at a time. If a request takes 10 us, half of that is the thread's own time, which alone
-//! explains how many requests a second one thread reaches. Noise makes it spend more than usual, or not run at all for
+//! explains how many requests a second one thread reaches. A CPU that waits enters an idle state, so a thread that slept
+//! long wakes late: behind flash more than behind 3D XPoint. Noise makes it spend more than usual, or not run at all for
 //! a while.
 //!
 //! It models neither caches (the model is driven past the page cache, as with direct=1) nor threads that share a CPU.
@@ -23,6 +24,16 @@ pub struct EngineCosts {
     pub reap_ns: Nanos,
 }
 
+/// A state of a CPU without work. It saves power, and takes time to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleSpec {
+    /// How long a thread must sleep for its CPU to enter the state, ns.
+    pub after_ns: Nanos,
+    /// How much later the thread wakes, ns, in `[0, 1e9]`.
+    pub exit_ns: Nanos,
+}
+
 /// The time that a thread spends. All in ns, in `[0, 1e9]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +44,9 @@ pub struct Machine {
     pub queued: EngineCosts,
     /// From the drive's completion until a sleeping thread runs: interrupt, wake-up, switch.
     pub wake_ns: Nanos,
+    /// Idle states that add to that, the lightest first.
+    #[serde(default)]
+    pub idle: Vec<IdleSpec>,
     /// From the drive's completion until a polling thread sees it.
     pub poll_ns: Nanos,
     /// Mean lateness of a sleep until an instant; exponential.
@@ -66,6 +80,12 @@ impl Machine {
             if value > 1_000_000_000 {
                 return Err(format!("{name} is {value}, not in [0, 1e9]"));
             }
+        }
+        if let Some(state) = self.idle.iter().find(|state| state.exit_ns > 1_000_000_000) {
+            return Err(format!(
+                "idle.exit_ns is {}, not in [0, 1e9]",
+                state.exit_ns
+            ));
         }
         self.noise.iter().try_for_each(NoiseSpec::check)
     }

@@ -110,7 +110,7 @@ struct StageRunner<'a> {
 impl<'a> StageRunner<'a> {
     fn new(
         plan: &'a RunPlan,
-        machine: &Machine,
+        machine: &'a Machine,
         index: usize,
         start: Nanos,
         open_feed: OpenFeed<'_>,

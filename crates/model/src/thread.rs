@@ -14,7 +14,7 @@ use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
 use crate::exponential::Exponential;
-use crate::machine::Machine;
+use crate::machine::{IdleSpec, Machine};
 use crate::noise::Noise;
 
 #[derive(Debug, Default)]
@@ -120,6 +120,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) verifies: bool,
     durable: bool,
     costs: Costs,
+    /// The idle states that its CPU enters while it sleeps.
+    idle: &'a [IdleSpec],
     noise: Noise,
     /// Draws the lateness of sleeps until an instant, and the next draw.
     timer: Exponential,
@@ -171,7 +173,7 @@ impl<'a> Thread<'a> {
     /// If no request can be drawn.
     pub(crate) fn new(
         stage: &'a StagePlan,
-        machine: &Machine,
+        machine: &'a Machine,
         position: Position,
         feed: Option<Box<dyn Feed>>,
     ) -> Result<Self, String> {
@@ -183,6 +185,7 @@ impl<'a> Thread<'a> {
         let slice = recorder::slice_of(plan, stamps_issue);
         let recorder = Recorder::new(Box::new(slice), Slices::default());
         let depth = plan.iodepth;
+        let costs = Costs::new(machine, plan);
         let mut thread = Self {
             plan,
             worker,
@@ -193,7 +196,9 @@ impl<'a> Thread<'a> {
             stamps_issue,
             verifies: plan.verify.is_some(),
             durable: plan.engine.sync != SyncMode::None,
-            costs: Costs::new(machine, plan),
+            costs,
+            // A CPU that polls does not idle.
+            idle: if costs.polls { &[] } else { &machine.idle },
             noise: Noise::new(&machine.noise, position.noise_seed, position.stage_start),
             timer: Exponential::new(Rng::new(position.noise_seed, Stream::Mix)),
             late: 0,
@@ -250,7 +255,7 @@ impl<'a> Thread<'a> {
                     .checked_sub(1)
                     .and_then(|last| self.completions.get(last));
                 let seen = match last {
-                    Some(&(_, at)) if at > self.at => at + self.costs.notice,
+                    Some(&(_, at)) if at > self.at => at + self.wake_time(at - self.at),
                     Some(_) => self.at,
                     None => Nanos::MAX,
                 };
@@ -259,6 +264,13 @@ impl<'a> Thread<'a> {
             Activity::Spinning { until } => until.max(self.at),
             _ => self.at,
         }
+    }
+
+    /// Returns how long after a completion it continues, if it slept for `slept` until then.
+    #[inline]
+    fn wake_time(&self, slept: Nanos) -> Nanos {
+        let entered = self.idle.iter().take_while(|state| state.after_ns <= slept);
+        self.costs.notice + entered.last().map_or(0, |state| state.exit_ns)
     }
 
     /// Whether it has ended.

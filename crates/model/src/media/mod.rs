@@ -2,6 +2,7 @@
 
 pub mod disk;
 pub mod nand;
+mod placement;
 pub mod ram;
 pub mod xpoint;
 

@@ -38,6 +38,7 @@ pub use spec::{NandSpec, SlcSpec, State};
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
+use crate::media::placement::{scattered, striped};
 use crate::pending::Pending;
 use crate::stalls::Stalls;
 use agenda::{Agenda, Event};
@@ -62,6 +63,8 @@ pub struct Nand {
     link: Link,
     /// When the controller is free.
     controller: f64,
+    /// When the controller can take the next chunk into the buffer.
+    intake: f64,
     channels: Channels,
     dies: Dies,
     buffer: Buffer,
@@ -102,6 +105,7 @@ impl Nand {
                 .collect(),
             link,
             controller: 0.0,
+            intake: 0.0,
             channels: Channels::new(spec.channels, spec.channel_Bps),
             dies: Dies::new(spec.dies, spec.suspend_ns, spec.reads_before_write),
             buffer: Buffer::new(spec.buffer_bytes, spec.unit_chunks()),
@@ -221,26 +225,6 @@ impl Drive for Nand {
     }
 }
 
-/// Returns the die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all
-/// dies begins at another die, so that no stride stays on one die.
-#[inline]
-fn striped_die(unit: u64, dies: u64) -> u32 {
-    let (round, place) = (unit / dies, unit % dies);
-    let hash = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    let die = place + ((hash * dies) >> 32);
-    (if die >= dies { die - dies } else { die }) as u32
-}
-
-/// Returns the die of a unit that was written at random: a hash of the unit.
-#[inline]
-fn scattered_die(unit: u64, dies: u64) -> u32 {
-    // The finalizer of splitmix64.
-    let hash = (unit ^ (unit >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    let hash = hash ^ (hash >> 31);
-    (((hash >> 32) * dies) >> 32) as u32
-}
-
 impl Nand {
     /// Continues a request after the controller has processed its command.
     #[inline]
@@ -284,8 +268,8 @@ impl Nand {
             if self.needs_die(chunk, next) {
                 let dies = self.dies.count() as u64;
                 let die = match self.spec.initial {
-                    State::Random => scattered_die(unit, dies),
-                    State::Fresh | State::Sequential => striped_die(unit, dies),
+                    State::Random => scattered(unit, dies),
+                    State::Fresh | State::Sequential => striped(unit, dies),
                 };
                 let length = self.page_read(chunk);
                 let ends = self.dies.read(die, at, length);

@@ -1,20 +1,25 @@
-//! A 3D XPoint drive: one shared pipe, and a fixed latency behind it.
+//! A 3D XPoint drive: one shared pipe, and channels to the media behind it.
 //!
-//! A request waits for the pipe, is served there for a time that depends on its direction and on the 4 KiB chunks that
-//! it touches, and returns a fixed latency later. Data that is read leaves over the link chunk by chunk. The pipe takes
-//! time for each change of direction, and now and then it stalls; both delay all requests behind. This explains the
-//! knee of the read sweep at a depth of four to six, the flat 99th percentile, the bathtub curve of mixed reads and
-//! writes, and the tails at every depth.
+//! A request waits for the pipe, which passes its 4 KiB chunks on to their channels, one after the other. A channel is
+//! busy with a chunk while the media reads or writes it, so two requests for chunks of one channel wait for each other.
+//! The pipe limits the rate: this explains the knee of the read sweep at a depth of four to six. The channels are less
+//! than half busy even then, so they cost no rate, but they spread the latencies: at depth 1 no request waits for a
+//! channel, and 99 % are within a microsecond, while at depth 16 the 99th percentile is far above the median. Now and
+//! then a channel stalls, and the requests for its chunks wait; those of the other channels do not. The pipe takes time
+//! for each change of direction, which explains the bathtub curve of mixed reads and writes.
 //!
 //! There is no translation layer and no garbage collection: a write costs the same after any earlier writes. Requests
-//! for the same chunk are served one at a time, and a write of part of a chunk reads it first.
+//! for the same chunk share a channel, and so are served one at a time. A write of part of a chunk reads it first.
 //!
 //! After a long time without power, the drive refreshes its media in the background for hours.
 //!
 //! The device around it models power states and temperature.
 //!
-//! Source: the figures of docs/accuracy.md, to which it is fitted; Wu et al., Towards an Unwritten Contract of Intel Optane
-//! SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost of translation.
+//! Source: the figures of docs/accuracy.md, to which it is fitted; Intel's product brief (seven channels); Wu et al.,
+//! Towards an Unwritten Contract of Intel Optane SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost
+//! of translation.
+
+use std::ops::RangeInclusive;
 
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
@@ -23,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
+use crate::media::placement::striped;
 use crate::stalls::{StallSpec, Stalls};
 
 /// All parameters. Times are in ns, in `[0, 1e9]`.
@@ -41,15 +47,19 @@ pub struct XpointSpec {
     pub misaligned_chunk_ns: f64,
     /// The pipe's time to change between reads and writes.
     pub turnaround_ns: f64,
-    /// Time from the pipe to the host, for a read. Its chunks are busy meanwhile.
-    pub read_latency_ns: f64,
-    /// Time from the pipe to the host, for a write. Its chunks are busy meanwhile.
-    pub write_latency_ns: f64,
-    /// Mean of an exponential addition to either.
+    /// Channels to the media, in `[1, 64]`. Neighbouring chunks are on neighbouring channels.
+    pub channels: u32,
+    /// A channel's time to read a chunk.
+    pub read_media_ns: f64,
+    /// A channel's time to write a chunk.
+    pub write_media_ns: f64,
+    /// Time from the media to the host. It occupies no part of the drive.
+    pub latency_ns: f64,
+    /// Mean of an exponential addition to that.
     pub jitter_ns: f64,
-    /// Stalls of the pipe. A service is a read.
+    /// Stalls of a channel. A service is a chunk that is read.
     pub read_stalls: Vec<StallSpec>,
-    /// Stalls of the pipe. A service is a write.
+    /// Stalls of a channel. A service is a chunk that is written.
     pub write_stalls: Vec<StallSpec>,
     /// Time of a flush or a trim: there is nothing to write back.
     pub command_ns: f64,
@@ -82,8 +92,9 @@ impl XpointSpec {
             ("write_next_chunk_ns", self.write_next_chunk_ns),
             ("misaligned_chunk_ns", self.misaligned_chunk_ns),
             ("turnaround_ns", self.turnaround_ns),
-            ("read_latency_ns", self.read_latency_ns),
-            ("write_latency_ns", self.write_latency_ns),
+            ("read_media_ns", self.read_media_ns),
+            ("write_media_ns", self.write_media_ns),
+            ("latency_ns", self.latency_ns),
             ("jitter_ns", self.jitter_ns),
             ("command_ns", self.command_ns),
             (
@@ -95,6 +106,9 @@ impl XpointSpec {
                 return Err(format!("{name} is {value}, not in [0, 1e9]"));
             }
         }
+        if !(1..=64).contains(&self.channels) {
+            return Err(format!("channels is {}, not in [1, 64]", self.channels));
+        }
         if let Some(refresh) = self.refresh
             && !(refresh.every_ns > 0.0 && refresh.powered_h >= 0.0 && refresh.lasts_h >= 0.0)
         {
@@ -102,31 +116,6 @@ impl XpointSpec {
         }
         let stalls = self.read_stalls.iter().chain(&self.write_stalls);
         stalls.into_iter().try_for_each(StallSpec::check)
-    }
-}
-
-/// Chunks that may still be busy. If two chunks share an entry, the table forgets one, and a wait for it is not
-/// modelled. Few chunks are busy at a time, so this is rare.
-#[derive(Debug)]
-struct Locks(Box<[(u64, f64)]>);
-
-impl Locks {
-    const ENTRIES: usize = 1 << 10;
-
-    fn new() -> Self {
-        Self(vec![(u64::MAX, 0.0); Self::ENTRIES].into())
-    }
-
-    /// Returns when a chunk is free.
-    #[inline]
-    fn free_at(&self, chunk: u64) -> f64 {
-        let (locked, until) = self.0[chunk as usize % Self::ENTRIES];
-        if locked == chunk { until } else { 0.0 }
-    }
-
-    #[inline]
-    fn lock(&mut self, chunk: u64, until: f64) {
-        self.0[chunk as usize % Self::ENTRIES] = (chunk, until);
     }
 }
 
@@ -167,6 +156,44 @@ impl Refresh {
     }
 }
 
+/// What a request needs of the pipe and of the channels. Times are in ns.
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    first_chunk: u64,
+    last_chunk: u64,
+    /// The pipe's time for the first chunk, and for each further one.
+    first: f64,
+    next: f64,
+    /// A channel's time for a chunk.
+    media: f64,
+    /// Whether the first and the last chunk are written in part.
+    head: bool,
+    tail: bool,
+}
+
+impl Service {
+    #[inline]
+    fn chunks(&self) -> RangeInclusive<u64> {
+        self.first_chunk..=self.last_chunk
+    }
+
+    /// Returns the pipe's time for a chunk.
+    #[inline]
+    fn pipe(&self, chunk: u64) -> f64 {
+        if chunk == self.first_chunk {
+            self.first
+        } else {
+            self.next
+        }
+    }
+
+    /// Whether a chunk is written in part.
+    #[inline]
+    fn modifies(&self, chunk: u64) -> bool {
+        (self.head && chunk == self.first_chunk) || (self.tail && chunk == self.last_chunk)
+    }
+}
+
 /// The drive. Inner instants are fractions of a nanosecond, so that a rate is not rounded.
 #[derive(Debug)]
 pub struct Xpoint {
@@ -177,9 +204,10 @@ pub struct Xpoint {
     /// When the pipe is free.
     pipe: f64,
     last: Kind,
+    /// When each channel is free.
+    channels: Box<[f64]>,
     link: Link,
     active: Active,
-    locks: Locks,
     refresh: Refresh,
 }
 
@@ -200,33 +228,44 @@ impl Xpoint {
             jitter: Exponential::new(Rng::new(seed, Stream::Mix)),
             pipe: 0.0,
             last: Kind::Read,
+            channels: vec![0.0; spec.channels as usize].into(),
             link,
             active: Active::default(),
-            locks: Locks::new(),
             refresh: Refresh::new(spec.refresh),
             spec,
         }
     }
 
-    /// Returns the pipe's time for a request, without turnaround and stalls.
+    /// Returns what a request needs of the pipe and of the channels.
     #[inline]
-    fn service(&self, access: &Access, chunks: u64) -> f64 {
+    fn service(&self, access: &Access) -> Service {
         let spec = &self.spec;
-        let further = (chunks - 1) as f64;
-        let head = !access.offset_bytes.is_multiple_of(CHUNK);
-        let misaligned = if head {
-            chunks as f64 * spec.misaligned_chunk_ns
-        } else {
-            0.0
+        let (first_chunk, last_chunk) = access.chunks();
+        let (first, next, media) = match access.kind {
+            Kind::Read => (
+                spec.read_chunk_ns,
+                spec.read_next_chunk_ns,
+                spec.read_media_ns,
+            ),
+            _ => (
+                spec.write_chunk_ns,
+                spec.write_next_chunk_ns,
+                spec.write_media_ns,
+            ),
         };
-        if access.kind == Kind::Read {
-            return spec.read_chunk_ns + further * spec.read_next_chunk_ns + misaligned;
-        }
+        let head = !access.offset_bytes.is_multiple_of(CHUNK);
+        let misaligned = if head { spec.misaligned_chunk_ns } else { 0.0 };
         let end = access.offset_bytes + u64::from(access.length_bytes);
-        let tail = !end.is_multiple_of(CHUNK) && (chunks > 1 || !head);
-        // A part of a chunk is read before it is written.
-        let parts = f64::from(u8::from(head) + u8::from(tail)) * spec.read_chunk_ns;
-        spec.write_chunk_ns + further * spec.write_next_chunk_ns + misaligned + parts
+        let tail = !end.is_multiple_of(CHUNK) && (first_chunk < last_chunk || !head);
+        Service {
+            first_chunk,
+            last_chunk,
+            first: first + misaligned,
+            next: next + misaligned,
+            media,
+            head: head && access.kind == Kind::Write,
+            tail: tail && access.kind == Kind::Write,
+        }
     }
 
     /// Returns when the pipe begins a request that could begin at `from`.
@@ -240,61 +279,68 @@ impl Xpoint {
             begins += self.spec.turnaround_ns;
             self.last = kind;
         }
-        for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
-            begins += stalls.before_service() as f64;
-        }
         begins
     }
 
-    /// Locks all chunks of a request, each for `time` once it is free, from `from` on. Returns when the last is done.
+    /// Takes the chunks of a request through the pipe, from `begins` on, and through their channels. Returns when the
+    /// last channel is done.
     #[inline]
-    fn occupy(&mut self, from: f64, chunks: std::ops::RangeInclusive<u64>, time: f64) -> f64 {
-        if chunks.start() == chunks.end() {
-            // By far the most frequent case.
-            let done = from.max(self.locks.free_at(*chunks.start())) + time;
-            self.locks.lock(*chunks.start(), done);
-            return done;
+    fn pass(&mut self, begins: f64, kind: Kind, service: &Service) -> f64 {
+        let mut leaves = begins;
+        let mut done = 0.0f64;
+        for chunk in service.chunks() {
+            leaves += service.pipe(chunk);
+            let mut media = service.media;
+            if service.modifies(chunk) {
+                // It is read before it is written.
+                leaves += self.spec.read_chunk_ns;
+                media += self.spec.read_media_ns;
+            }
+            for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
+                media += stalls.before_service() as f64;
+            }
+            let channel = striped(chunk, self.channels.len() as u64) as usize;
+            self.channels[channel] = leaves.max(self.channels[channel]) + media;
+            done = done.max(self.channels[channel]);
         }
-        let free = chunks.clone().map(|chunk| self.locks.free_at(chunk));
-        let done = free.fold(from, f64::max) + time;
-        for chunk in chunks {
-            self.locks.lock(chunk, done);
-        }
+        self.pipe = leaves;
         done
     }
 
     /// Returns when a read is done.
     #[inline]
     fn read(&mut self, now: f64, access: &Access) -> f64 {
-        let (first, last) = access.chunks();
-        let service = self.service(access, last - first + 1);
+        let service = self.service(access);
         let begins = self.begin(now, Kind::Read);
-        self.pipe = begins + service;
-        self.active.read_ns += service;
-        // Data leaves in the pipe's order. A read that waits longer delays no other.
-        let one = begins + self.spec.read_chunk_ns + self.spec.read_latency_ns;
-        let all = self.pipe + self.spec.read_latency_ns;
+        let done = self.pass(begins, Kind::Read, &service);
+        self.active.read_ns += self.pipe - begins;
+        // Data leaves in the pipe's order. A read that waits for its channel delays no other.
+        let one = begins + service.first + service.media;
+        let all = self.pipe + service.media;
         let piece = access.length_bytes.min(CHUNK as u32);
         let length = access.length_bytes;
         let arrival = self.link.stream(Way::Out, one, all, piece, length).ends;
-        let jitter = self.jitter.draw() * self.spec.jitter_ns;
-        let free = self.occupy(self.pipe, first..=last, self.spec.read_latency_ns + jitter);
-        arrival + (free - all)
+        arrival + (done - all).max(0.0) + self.latency()
     }
 
     /// Returns when a write is done.
     #[inline]
     fn write(&mut self, now: f64, access: &Access) -> f64 {
-        let (first, last) = access.chunks();
-        let service = self.service(access, last - first + 1);
+        let service = self.service(access);
         // The pipe starts a write with its first chunk. The write does not end before its last chunk has arrived.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
         let one = access.length_bytes.min(CHUNK as u32);
         let arrival = data.begins + f64::from(one) * self.link.ns_per_byte();
-        self.pipe = self.begin(arrival, Kind::Write) + service;
-        self.active.write_ns += service;
-        let latency = self.spec.write_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
-        self.occupy(self.pipe.max(data.ends), first..=last, latency)
+        let begins = self.begin(arrival, Kind::Write);
+        let done = self.pass(begins, Kind::Write, &service);
+        self.active.write_ns += self.pipe - begins;
+        done.max(data.ends) + self.latency()
+    }
+
+    /// Draws the time from the media to the host.
+    #[inline]
+    fn latency(&mut self) -> f64 {
+        self.spec.latency_ns + self.jitter.draw() * self.spec.jitter_ns
     }
 }
 

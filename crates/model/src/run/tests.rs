@@ -8,7 +8,7 @@ use iogauge_core::testing::{self, file, iops, same};
 use iogauge_core::time::{MILLISECOND, SECOND};
 
 use super::{Event, run};
-use crate::machine::{EngineCosts, Machine};
+use crate::machine::{EngineCosts, IdleSpec, Machine};
 use crate::media::xpoint::tests::{link, plain};
 use crate::media::xpoint::{Xpoint, XpointSpec};
 use crate::stalls::StallSpec;
@@ -26,6 +26,7 @@ const HOST: Machine = Machine {
     poll_ns: 100,
     timer_late_ns: 0,
     polls: false,
+    idle: Vec::new(),
     noise: Vec::new(),
 };
 
@@ -153,6 +154,21 @@ fn a_sleep_ends_late_and_a_rate_is_kept() {
     assert!((mean / 20_000.0 - 1.0).abs() < 0.03, "{mean}");
     assert_eq!(lateness(0, false).max_ns, 0);
     assert_eq!(lateness(20_000, true).max_ns, 0);
+}
+
+#[test]
+fn the_longer_a_thread_sleeps_the_later_it_wakes() {
+    let state = |after_ns, exit_ns| IdleSpec { after_ns, exit_ns };
+    let later = |idle| {
+        let machine = Machine { idle, ..HOST };
+        let seen = seen(&plan(vec![vec![reader(1)]]), plain(), &machine);
+        mean_lat(&seen, 0, "read") - (7_600.0 + 300.0 + 700.0 + 1_500.0)
+    };
+    // The drive takes 7.6 us.
+    let later = |idle| f64::round(later(idle));
+    assert_eq!(later(vec![state(7_601, 400)]), 0.0);
+    assert_eq!(later(vec![state(5_000, 400), state(7_601, 2_000)]), 400.0);
+    assert_eq!(later(vec![state(5_000, 400), state(7_600, 2_000)]), 2_000.0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_model::link::LinkSpec;
-use iogauge_model::machine::EngineCosts;
+use iogauge_model::machine::{EngineCosts, IdleSpec};
 use iogauge_model::media::disk::DiskSpec;
 use iogauge_model::media::nand::{NandSpec, SlcSpec, State};
 use iogauge_model::media::ram::RamSpec;
@@ -65,31 +65,37 @@ fn xpoint() -> impl Strategy<Value = MediaSpec> {
             piece_ns,
         });
     let chunks = [1e2..5e3, 1e2..5e3, 1e2..5e3, 1e2..5e3];
-    let others = (0.0..1e3, 0.0..2e3, 0.0..2e4, 0.0..2e4, 0.0..2e3, 0.0..1e3);
+    let media = (1u32..10, [0.0..2e4, 0.0..2e4]);
+    let others = (0.0..1e3, 0.0..2e3, 0.0..2e4, 0.0..2e3, 0.0..1e3);
     (
         chunks,
+        media,
         others,
         stalls(),
         stalls(),
         prop::option::of(refresh),
     )
-        .prop_map(|(chunks, others, read_stalls, write_stalls, refresh)| {
-            MediaSpec::Xpoint(XpointSpec {
-                read_chunk_ns: chunks[0],
-                read_next_chunk_ns: chunks[1],
-                write_chunk_ns: chunks[2],
-                write_next_chunk_ns: chunks[3],
-                misaligned_chunk_ns: others.0,
-                turnaround_ns: others.1,
-                read_latency_ns: others.2,
-                write_latency_ns: others.3,
-                jitter_ns: others.4,
-                command_ns: others.5,
-                read_stalls,
-                write_stalls,
-                refresh,
-            })
-        })
+        .prop_map(
+            |(chunks, (channels, media), others, read_stalls, write_stalls, refresh)| {
+                MediaSpec::Xpoint(XpointSpec {
+                    read_chunk_ns: chunks[0],
+                    read_next_chunk_ns: chunks[1],
+                    write_chunk_ns: chunks[2],
+                    write_next_chunk_ns: chunks[3],
+                    misaligned_chunk_ns: others.0,
+                    turnaround_ns: others.1,
+                    channels,
+                    read_media_ns: media[0],
+                    write_media_ns: media[1],
+                    latency_ns: others.2,
+                    jitter_ns: others.3,
+                    command_ns: others.4,
+                    read_stalls,
+                    write_stalls,
+                    refresh,
+                })
+            },
+        )
 }
 
 /// Draws SLC regions and initial states. The tests of flash draw its other parameters.
@@ -241,20 +247,24 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         }),
     ];
     let noise = prop::collection::vec(noise, 0..3);
+    let idle = (0u64..100_000, 0u64..20_000)
+        .prop_map(|(after_ns, exit_ns)| IdleSpec { after_ns, exit_ns });
     (
         costs(),
         costs(),
         0u64..5_000,
+        prop::collection::vec(idle, 0..3),
         0u64..500,
         0u64..50_000,
         any::<bool>(),
         noise,
     )
         .prop_map(
-            |(sync, queued, wake_ns, poll_ns, timer_late_ns, polls, noise)| Machine {
+            |(sync, queued, wake_ns, idle, poll_ns, timer_late_ns, polls, noise)| Machine {
                 sync,
                 queued,
                 wake_ns,
+                idle,
                 poll_ns,
                 timer_late_ns,
                 polls,

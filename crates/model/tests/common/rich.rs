@@ -3,7 +3,7 @@
 //! The tables have no `..`: a new parameter does not compile until it is added here, too.
 
 use iogauge_model::link::LinkSpec;
-use iogauge_model::machine::EngineCosts;
+use iogauge_model::machine::{EngineCosts, IdleSpec};
 use iogauge_model::media::disk::DiskSpec;
 use iogauge_model::media::nand::{NandSpec, SlcSpec, State};
 use iogauge_model::media::ram::RamSpec;
@@ -81,8 +81,10 @@ pub fn xpoint() -> XpointSpec {
         write_next_chunk_ns: 1_700.0,
         misaligned_chunk_ns: 200.0,
         turnaround_ns: 400.0,
-        read_latency_ns: 5_000.0,
-        write_latency_ns: 6_000.0,
+        channels: 7,
+        read_media_ns: 4_000.0,
+        write_media_ns: 5_000.0,
+        latency_ns: 1_000.0,
         jitter_ns: 300.0,
         read_stalls: vec![stall(200.0)],
         write_stalls: vec![stall(150.0)],
@@ -124,6 +126,7 @@ pub fn nand() -> NandSpec {
         erase_ns: 3_000_000.0,
         suspend_ns: Some(10_000.0),
         reads_before_write: 8,
+        take_chunk_ns: 0.0,
         buffer_bytes: 16 * 16_384,
         buffer_protected: false,
         drain_after_ns: 100_000.0,
@@ -176,6 +179,16 @@ pub fn machine() -> Machine {
         poll_ns: 90,
         timer_late_ns: 4_000,
         polls: false,
+        idle: vec![
+            IdleSpec {
+                after_ns: 20_000,
+                exit_ns: 6_000,
+            },
+            IdleSpec {
+                after_ns: 400_000,
+                exit_ns: 60_000,
+            },
+        ],
         noise: vec![
             NoiseSpec::Time {
                 every_s: 0.002,

@@ -24,8 +24,15 @@ impl Nand {
             self.read_pages(slot, chunk, chunk, at);
         }
         self.requests.get_mut(slot).parts += 1;
-        let arrival = self.link.transfer(Way::In, at, access.length_bytes).ends;
-        self.agenda.push(arrival, Event::Arrived { slot });
+        let data = self.link.transfer(Way::In, at, access.length_bytes);
+        // The controller takes chunks one after the other, as they come over the link.
+        let one = access.length_bytes.min(CHUNK as u32);
+        let first_comes = data.begins + f64::from(one) * self.link.ns_per_byte();
+        let chunks = (last + 1 - first) as f64;
+        let took_all = self.intake.max(first_comes) + chunks * self.spec.take_chunk_ns;
+        let took_last = data.ends + self.spec.take_chunk_ns;
+        self.intake = took_all.max(took_last);
+        self.agenda.push(self.intake, Event::Arrived { slot });
     }
 
     /// Notes that a part of the data for a write has arrived.

@@ -75,7 +75,8 @@ pub struct NandSpec {
     pub retry_share: f64,
     /// Mean of a retry's extra time, exponential, ns, in `[0, 1e9]`.
     pub retry_ns: f64,
-    /// Stalls of a die. A service is one page read for the host.
+    /// Work that a die does ahead of a read, because of the reads before: moving data that they disturbed. A service is
+    /// one page read for the host.
     pub stalls: Vec<StallSpec>,
     /// A die's time to program a page of each of its planes, ns, in `[1, 1e9]`.
     pub program_ns: f64,
@@ -88,6 +89,10 @@ pub struct NandSpec {
     pub suspend_ns: Option<f64>,
     /// Reads that a die serves ahead of a waiting (or suspended) program or erase, in `[1, 1e9]`.
     pub reads_before_write: u32,
+    /// The controller's time to take a chunk of a write into the buffer, ns, in `[0, 1e8]`. It takes one chunk at a time,
+    /// so a large write needs longer than the link.
+    #[serde(default)]
+    pub take_chunk_ns: f64,
     /// Bytes of the write buffer: at least one page of each plane of a die, at most 1e12.
     pub buffer_bytes: u64,
     /// Whether the buffer survives a power failure, so that a flush need not wait.
@@ -153,6 +158,7 @@ impl NandSpec {
                 1.0,
                 1e9,
             ),
+            ("take_chunk_ns", self.take_chunk_ns, 0.0, 1e8),
             ("buffer_bytes", self.buffer_bytes as f64, unit, 1e12),
             ("drain_after_ns", self.drain_after_ns, 0.0, 1e12),
             ("over_provisioning", self.over_provisioning, 0.01, 10.0),

@@ -37,6 +37,7 @@ pub(crate) fn plain() -> NandSpec {
         erase_ns: 3_000_000.0,
         suspend_ns: None,
         reads_before_write: 1_000,
+        take_chunk_ns: 0.0,
         buffer_bytes: 8 * 16_384,
         buffer_protected: true,
         drain_after_ns: 100_000.0,

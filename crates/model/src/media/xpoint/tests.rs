@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::{RefreshSpec, Xpoint, XpointSpec};
 use crate::drive::{Access, Drive};
 use crate::link::{Link, LinkSpec};
+use crate::media::placement::striped;
 use crate::stalls::StallSpec;
 
 /// Creates a drive without noise and with round numbers.
@@ -17,8 +18,10 @@ pub(crate) fn plain() -> XpointSpec {
         write_next_chunk_ns: 2_000.0,
         misaligned_chunk_ns: 0.0,
         turnaround_ns: 500.0,
-        read_latency_ns: 5_000.0,
-        write_latency_ns: 6_000.0,
+        channels: 7,
+        read_media_ns: 4_000.0,
+        write_media_ns: 5_000.0,
+        latency_ns: 1_000.0,
         jitter_ns: 0.0,
         read_stalls: Vec::new(),
         write_stalls: Vec::new(),
@@ -67,21 +70,35 @@ fn a_large_read_leaves_chunk_by_chunk() {
     // If the pipe is faster, the link decides, from the arrival of the first chunk on.
     let quick = XpointSpec {
         read_next_chunk_ns: 100.0,
+        read_media_ns: 400.0,
         ..plain()
     };
-    assert_eq!(at_once(quick, &[read])[0], 1_600 + 5_000 + 32 * 1_000);
+    let expected = 1_600 + 400 + 32 * 1_000 + 1_000;
+    assert_eq!(at_once(quick, &[read])[0], expected);
 }
 
 #[test]
-fn a_read_that_waits_for_a_chunk_delays_no_other() {
+fn a_read_that_waits_for_its_channel_delays_no_other() {
     let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
     let waits = at_once(plain(), &[read(0), read(0), read(1)]);
-    // The second read's media time begins where the first's ends. The third returns before it.
-    assert_eq!(waits, [7_600, 12_600, 2 * 1_600 + 7_600]);
+    // The channel begins the second read where the first ends. The third returns before it.
+    assert_eq!(waits, [7_600, 11_600, 2 * 1_600 + 7_600]);
 }
 
 #[test]
-fn one_request_takes_pipe_latency_and_link() {
+fn chunks_on_one_channel_wait_for_each_other() {
+    let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
+    let same = |chunk: &u64| striped(*chunk, 7) == striped(0, 7);
+    let there: Vec<_> = (0..100).filter(same).take(3).map(read).collect();
+    assert_eq!(at_once(plain(), &there), [7_600, 11_600, 15_600]);
+    // Eight neighbours are on seven channels: the last waits for none of them, because its channel is free by then.
+    let neighbours: Vec<_> = (0..8).map(read).collect();
+    let expected: Vec<_> = (0..8).map(|place| 7_600 + place * 1_600).collect();
+    assert_eq!(at_once(plain(), &neighbours), expected);
+}
+
+#[test]
+fn one_request_takes_pipe_channel_link_and_latency() {
     // The link takes 1000 ns for 4 KiB.
     assert_eq!(alone((Kind::Read, 0, 4096)), 1_600 + 5_000 + 1_000);
     // The first write turns the pipe around.
@@ -96,8 +113,10 @@ fn parts_of_chunks_cost_more() {
     // A misaligned read touches two chunks.
     assert_eq!(alone((Kind::Read, 512, 4096)), 2 * 1_600 + 5_000 + 1_000);
     // A part of a chunk is read before it is written: here one chunk, and the two ends of a request.
-    let write =
-        |chunks: u64, parts: u64, link: u64| link + 500 + chunks * 2_000 + parts * 1_600 + 6_000;
+    let write = |chunks: u64, parts: u64, link: u64| {
+        // The channels work at the same time, so that the last chunk's time counts.
+        link + 500 + chunks * 2_000 + parts * 1_600 + parts.min(1) * 4_000 + 6_000
+    };
     assert_eq!(alone((Kind::Write, 512, 512)), write(1, 1, 125));
     assert_eq!(alone((Kind::Write, 0, 512)), write(1, 1, 125));
     assert_eq!(alone((Kind::Write, 512, 4096)), write(2, 2, 1_000));
@@ -116,28 +135,33 @@ fn the_pipe_serves_one_after_the_other_and_turns_around_once() {
 }
 
 #[test]
-fn a_stall_holds_up_all_behind_it() {
+fn a_stall_holds_up_its_channel_alone() {
     let spec = XpointSpec {
         read_stalls: vec![StallSpec {
-            every_services: 3.0,
+            every_services: 400.0,
             mean_ns: 100_000.0,
-            spread: 1.0,
+            spread: 0.0,
         }],
         ..plain()
     };
-    let reads: Vec<_> = (0..32)
+    let reads: Vec<_> = (0..1_000)
         .map(|chunk| (Kind::Read, chunk * 4096, 4096))
         .collect();
     let (calm, stalled) = (at_once(plain(), &reads), at_once(spec, &reads));
-    let late: Vec<_> = calm.iter().zip(&stalled).map(|(a, b)| b - a).collect();
-    assert!(late.is_sorted());
-    assert!(late[31] > 100_000);
+    let late = |chunk: usize| stalled[chunk] - calm[chunk];
+    let first = (0..1_000).find(|&chunk| late(chunk) > 0).unwrap();
+    assert_eq!(late(first), 100_000);
+    // Of the reads that follow, those of its channel wait, and no other.
+    let channel = |chunk: usize| striped(chunk as u64, 7);
+    for chunk in first + 1..first + 28 {
+        assert_eq!(late(chunk) > 0, channel(chunk) == channel(first), "{chunk}");
+    }
 }
 
 #[test]
 fn one_chunk_serves_one_request_at_a_time() {
     let read = (Kind::Read, 0, 4096);
-    assert_eq!(at_once(plain(), &[read; 3]), [7_600, 12_600, 17_600]);
+    assert_eq!(at_once(plain(), &[read; 3]), [7_600, 11_600, 15_600]);
 }
 
 #[test]

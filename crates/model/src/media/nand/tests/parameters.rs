@@ -146,6 +146,7 @@ fn changes() -> Vec<(&'static str, NandSpec)> {
         erase_ns => 9_000_000.0,
         suspend_ns => None,
         reads_before_write => 1,
+        take_chunk_ns => 3_000.0,
         buffer_bytes => 4 * 16_384,
         buffer_protected => true,
         drain_after_ns => 5e6,

@@ -36,6 +36,7 @@ pub(super) fn p3700() -> NandSpec {
         erase_ns: 3_000_000.0,
         suspend_ns: None,
         reads_before_write: 64,
+        take_chunk_ns: 0.0,
         buffer_bytes: 4 * MIB,
         buffer_protected: true,
         drain_after_ns: 1e6,

@@ -69,6 +69,31 @@ fn a_write_is_done_when_it_is_in_the_buffer() {
 }
 
 #[test]
+fn the_controller_takes_chunks_of_a_write_one_after_the_other() {
+    let took = |take_chunk_ns, chunks| {
+        let spec = NandSpec {
+            take_chunk_ns,
+            ..plain()
+        };
+        done(&mut small(spec), &[(0, write(0, 0, chunks))])[0]
+    };
+    // The link takes 500 ns for a chunk. It is the limit until the controller takes longer.
+    assert_eq!(took(0.0, 4), 500 + 4 * 500 + 6_000);
+    assert_eq!(took(400.0, 4), 500 + 4 * 500 + 400 + 6_000);
+    assert_eq!(took(2_000.0, 4), 500 + 500 + 4 * 2_000 + 6_000);
+    // The next write waits for its turn.
+    let spec = NandSpec {
+        take_chunk_ns: 2_000.0,
+        ..plain()
+    };
+    let ends = done(
+        &mut small(spec),
+        &[(0, write(0, 0, 4)), (0, write(1, 8, 4))],
+    );
+    assert_eq!(ends[1], ends[0] + 4 * 2_000);
+}
+
+#[test]
 fn data_that_was_never_written_needs_no_die() {
     let spec = NandSpec {
         initial: State::Fresh,
