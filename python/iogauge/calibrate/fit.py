@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -67,6 +67,103 @@ class Fitted:
     """Root mean square of the residuals. At 1 the figures are at their limits on average."""
 
 
+class Search:
+    """Searches the values that minimise residuals, and remembers every trial.
+
+    ``residuals`` takes values by place; several threads call it at once. ``pull`` draws numbers back to where they
+    start: it is the residual of a move through the full range, so that numbers which the figures cannot tell apart
+    move together. ``on_trial`` is called after each trial with the number of trials and the least root mean square so
+    far. Its methods raise what ``residuals`` raises.
+    """
+
+    def __init__(
+        self,
+        free: Sequence[Free],
+        residuals: Callable[[dict[str, float]], Vector],
+        *,
+        pull: float = 0.0,
+        threads: int = 2,
+        on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
+    ) -> None:
+        self._free = free
+        self._residuals = residuals
+        self._pull = pull
+        self._threads = threads
+        self._on_trial = on_trial
+        self._known: dict[bytes, Vector] = {}
+        self._least = math.inf
+        self._lock = threading.Lock()
+        self.start = self.shares({number.place: number.start for number in free})
+
+    def shares(self, values: Mapping[str, float]) -> Vector:
+        """Return values by place as shares of their ranges, slightly inside."""
+        return np.array(
+            [min(max(number.share(values[number.place]), 1e-6), 1 - 1e-6) for number in self._free]
+        )
+
+    def values(self, z: Vector) -> dict[str, float]:
+        """Return the values by place of shares of the ranges."""
+        return {number.place: number.value(float(share)) for number, share in zip(self._free, z, strict=True)}
+
+    def figures(self, z: Vector) -> Vector:
+        """Return the residuals at ``z``."""
+        key = z.tobytes()
+        if key not in self._known:
+            current = self._residuals(self.values(z))
+            with self._lock:
+                self._known[key] = current
+                self._least = min(self._least, root_mean_square(current))
+                self._on_trial(len(self._known), self._least)
+        return self._known[key]
+
+    def at(self, z: Vector) -> Vector:
+        """Return the residuals at ``z``, followed by the pull."""
+        current = self.figures(z)
+        return np.concatenate([current, self._pull * (z - self.start)]) if self._pull else current
+
+    def many(self, moved: Sequence[Vector]) -> list[Vector]:
+        """Return the residuals with the pull at several places, computed in parallel."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self.at, moved))
+
+    def jacobian(self, z: Vector, step: float) -> NDArray[np.float64]:
+        """Return the derivatives at ``z``, as differences over ``step``."""
+        here = self.at(z)
+        # Differences go towards the middle, so that they stay within the range.
+        ways = [step if share < 0.5 else -step for share in z]
+        there = self.many([z + way * axis for way, axis in zip(ways, np.eye(len(z)), strict=True)])
+        return np.stack([(values - here) / way for values, way in zip(there, ways, strict=True)], axis=1)
+
+    def best(self) -> Vector:
+        """Return the best place of all trials."""
+        return min((np.frombuffer(key) for key in self._known), key=lambda z: _cost(self.at(z)))
+
+    def least(self, z: Vector, *, rounds: int, restarts: int) -> Vector:
+        """Return the place with the least residuals that a search from ``z`` reaches.
+
+        ``rounds`` bounds the steps of the solver before a restart.
+        """
+        stuck = 0
+        for _ in range(restarts + 1):
+            before = _cost(self.at(z))
+            least_squares(
+                self.at,
+                z,
+                jac=partial(self.jacobian, step=STEPS[stuck]),
+                bounds=(0.0, 1.0),
+                loss="soft_l1",
+                max_nfev=rounds,
+                ftol=1e-4,
+                xtol=1e-4,
+            )
+            # Figures jump where a tail passes a stall, so a trial for a derivative may be better than the solver's end.
+            z = self.best()
+            stuck = stuck + 1 if _cost(self.at(z)) > before * ENOUGH else 0
+            if stuck == len(STEPS):
+                break
+        return z
+
+
 def fit(
     free: Sequence[Free],
     residuals: Callable[[dict[str, float]], Vector],
@@ -79,65 +176,15 @@ def fit(
 ) -> Fitted:
     """Return the values that minimise ``residuals``, with their intervals.
 
-    ``residuals`` takes values by place; several threads call it at once. ``pull`` draws numbers back to where they
-    start: it is the residual of a move through the full range, so that numbers which the figures cannot tell apart
-    move together. ``on_trial`` is called after each trial with the number of trials and the least root mean square so
-    far. Raises what ``residuals`` raises.
+    The arguments are those of ``Search``. Raises what ``residuals`` raises.
     """
-    known: dict[bytes, Vector] = {}
-    least = math.inf
-    lock = threading.Lock()
-    start = np.array([min(max(number.share(number.start), 1e-6), 1 - 1e-6) for number in free])
-
-    def at(z: Vector) -> Vector:
-        """Return the residuals at ``z``, followed by the pull."""
-        nonlocal least
-        key = z.tobytes()
-        if key not in known:
-            values = {number.place: number.value(float(share)) for number, share in zip(free, z, strict=True)}
-            current = residuals(values)
-            with lock:
-                known[key] = current
-                least = min(least, root_mean_square(current))
-                on_trial(len(known), least)
-        return np.concatenate([known[key], pull * (z - start)]) if pull else known[key]
-
-    def jacobian(z: Vector, step: float) -> NDArray[np.float64]:
-        here = at(z)
-        # Differences go towards the middle, so that they stay within the range.
-        ways = [step if share < 0.5 else -step for share in z]
-        moved = [z + way * axis for way, axis in zip(ways, np.eye(len(z)), strict=True)]
-        with ThreadPoolExecutor(threads) as pool:
-            there = list(pool.map(at, moved))
-        return np.stack([(values - here) / way for values, way in zip(there, ways, strict=True)], axis=1)
-
-    def best() -> Vector:
-        return min((np.frombuffer(key) for key in known), key=lambda z: _cost(at(z)))
-
-    z, stuck = start, 0
-    for _ in range(BEGUN_AGAIN + 1):
-        before = _cost(at(z))
-        least_squares(
-            at,
-            z,
-            jac=partial(jacobian, step=STEPS[stuck]),
-            bounds=(0.0, 1.0),
-            loss="soft_l1",
-            max_nfev=rounds,
-            ftol=1e-4,
-            xtol=1e-4,
-        )
-        # Figures jump where a tail passes a stall, so a trial for a derivative may be better than the solver's end.
-        z = best()
-        stuck = stuck + 1 if _cost(at(z)) > before * ENOUGH else 0
-        if stuck == len(STEPS):
-            break
+    search = Search(free, residuals, pull=pull, threads=threads, on_trial=on_trial)
+    z = search.least(search.start, rounds=rounds, restarts=BEGUN_AGAIN)
+    figures = search.figures(z)
     # The pull is no measurement, so it does not narrow an interval.
-    derivatives = _smooth(*(jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS))
-    draws = _bootstrap(z, derivatives, known[z.tobytes()], seed=seed)
-    return Fitted(
-        numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(known[z.tobytes()])
-    )
+    derivatives = _smooth(*(search.jacobian(z, step)[: len(figures)] for step in STEPS))
+    draws = _bootstrap(z, derivatives, figures, seed=seed)
+    return Fitted(numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(figures))
 
 
 def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[np.float64]:

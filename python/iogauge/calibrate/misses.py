@@ -54,3 +54,11 @@ REASONS: Mapping[int, str] = {
     249: f"kept from the fit: {_ONE_CONTROLLER}",
 }
 """Reasons by row of ``published_points.csv``."""
+
+LEFT_OUT_REASONS: Mapping[int, str] = {}
+"""Reasons by row of ``published_points.csv`` why a prediction without the row's table is further off than twice the
+goal of its kind, where ``REASONS`` has none. A test checks that every such row has a reason."""
+
+GOALS_MISSED: Mapping[tuple[str, str], str] = {}
+"""Reasons by media and kind of figure why the median error of predictions is above its goal. A test checks that these
+are all."""

@@ -87,7 +87,13 @@ def observed(setting: Setting) -> float | None:
     return None if figure is None else figure(setting)
 
 
-def _threads_depth(point: Point) -> tuple[int, int]:
+def is_shown(point: Point) -> bool:
+    """Return whether a model can show a row's figure."""
+    return (point.workload, point.metric) in _FIGURES or point.metric in _DIRECT
+
+
+def threads_depth(point: Point) -> tuple[int, int]:
+    """Return a row's threads, and the depth of each."""
     if point.depth is None:
         return (1, 32) if point.workload.startswith("seq") else _SPECIFIED
     return (point.threads or max(1, point.depth // 4), point.depth if point.threads else min(point.depth, 4))
@@ -95,7 +101,7 @@ def _threads_depth(point: Point) -> tuple[int, int]:
 
 def _plain(setting: Setting) -> Seen:
     point = setting.point
-    threads, depth = _threads_depth(point)
+    threads, depth = threads_depth(point)
     if point.workload == "rand_mix" and point.read_percent is not None:
         return setting.mix(point.read_percent)
     # A maker specifies sequential writes for a drive that was written in order. For reads the state does not matter,

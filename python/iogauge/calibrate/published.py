@@ -38,6 +38,8 @@ class Stage:
 
     what: Literal["drive", "machine"]
     name: str
+    without: str = ""
+    """The source whose rows are left out; empty: none."""
 
     @property
     def file(self) -> catalog.ModelFile:
@@ -68,7 +70,13 @@ class Stage:
             about = [point for point in rows_of(self.name) if point.metric != "lat_p99.99999"]
         kept = held_out(rows_of(P4800X if self.what == "machine" else self.name))
         drive = catalog.drive(P4800X if self.what == "machine" else self.name)
-        return [point for point in about if point.row not in kept and not is_stated(point, drive)]
+        return [
+            point
+            for point in about
+            if point.row not in kept
+            and not is_stated(point, drive)
+            and not (self.without and point.source == self.without)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +103,7 @@ def stages() -> list[Stage]:
     machines = [Stage(what="machine", name=name) for name in catalog.shipped("machine") if name in hosts]
     reference = Stage(what="drive", name=P4800X)
     others = [Stage(what="drive", name=name) for name in catalog.shipped("drive") if name != P4800X]
-    first = [*sorted(machines, key=lambda stage: len(_bases(stage))), reference]
+    first = [*sorted(machines, key=lambda stage: len(bases(stage))), reference]
     return [stage for stage in [*first, *others] if stage.free and stage.rows]
 
 
@@ -135,7 +143,7 @@ def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
     """Return another trial in which a model, and every model based on it, has these numbers."""
     drives, machines = dict(trial.drives), dict(trial.machines)
     pool = drives if stage.what == "drive" else machines
-    for name in [stage.name, *_based_on(stage)]:
+    for name in [stage.name, *based_on(stage)]:
         parameters = copy.deepcopy(pool[name])
         own = (
             {number.place for number in Stage(what=stage.what, name=name).free}
@@ -149,13 +157,13 @@ def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
     return replace(trial, drives=drives, machines=machines)
 
 
-def _based_on(stage: Stage) -> list[str]:
+def based_on(stage: Stage) -> list[str]:
     """Return the models based on this one, directly or through others."""
     others = [Stage(what=stage.what, name=name) for name in catalog.shipped(stage.what)]
-    return [other.name for other in others if stage.name in _bases(other)]
+    return [other.name for other in others if stage.name in bases(other)]
 
 
-def _bases(stage: Stage) -> list[str]:
+def bases(stage: Stage) -> list[str]:
     """Return a model's base, the base's base, and so on."""
     base = stage.file.base
-    return [] if base is None else [base, *_bases(Stage(what=stage.what, name=base))]
+    return [] if base is None else [base, *bases(Stage(what=stage.what, name=base))]

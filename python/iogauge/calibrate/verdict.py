@@ -77,7 +77,7 @@ class Verdict:
     @property
     def error(self) -> float:
         """The relative error; 0 within a source's range, or where a bound holds."""
-        return _error(self.point, self.modelled)
+        return error_of(self.point, self.modelled)
 
     @property
     def holds(self) -> bool:
@@ -93,7 +93,7 @@ class Verdict:
 
         A fit aims slightly inside a bound, so that the bound holds with a margin.
         """
-        error = _error(self.point, self.modelled, inside=_INSIDE)
+        error = error_of(self.point, self.modelled, inside=_INSIDE)
         signed = math.log1p(abs(error)) * math.copysign(1, error)
         return signed / math.log1p(self.limit or _BOUND)
 
@@ -134,7 +134,8 @@ def _kind(metric: str) -> str:
     return "mean" if latency else "rate"
 
 
-def _error(point: Point, modelled: float, *, inside: float = 0.0) -> float:
+def error_of(point: Point, modelled: float, *, inside: float = 0.0) -> float:
+    """Return the relative error; 0 within a source's range, or where a bound holds by the share ``inside``."""
     if point.use == "bound" and point.relation is not None and point.unit != "pct":
         return _missing(point, modelled, inside=inside if point.unit != "bool" else 0.0)
     span = point.span

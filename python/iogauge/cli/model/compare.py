@@ -10,20 +10,31 @@ own file replaces the shipped drive of the same name. It takes some minutes.
 --state is that of 'iogauge review'. With as-is, flash starts as its file says, or as a figure's source implies: a
 maker's figures in order, for instance, on a filled drive. Any other state holds for all figures.
 
-Exit status: 0 all within their limits; 3 some are not.
+--left-out says how well the models predict. It leaves one table of figures after the other out of the fit, fits the
+models of those drives and machines again, and shows by kind of figure how far off the figures of the tables are. This
+takes hours. FILE has what is done, table by table: interrupt it when you like, and the same command goes on. NAME then
+chooses tables with figures of these drives.
+
+Exit status: 0 all within their limits, or left out, within their goals; 3 some are not.
 
     iogauge model compare p4800x
+    iogauge model compare --left-out left_out.csv
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli.terminal import process, status, streams
 from iogauge.cli.terminal.review_options import State
+
+if TYPE_CHECKING:
+    from iogauge.library.models.compared import ModelComparison
+    from iogauge.library.models.predicted import PredictedFigures
 
 
 class Format(StrEnum):
@@ -46,17 +57,39 @@ def compare(
     state: Annotated[
         State, typer.Option("--state", help="State in which modelled flash starts, as for 'iogauge review'.")
     ] = State.AS_IS,
+    left_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--left-out",
+            metavar="FILE",
+            help="Leave tables out of the fit, and predict them, into this CSV file.",
+        ),
+    ] = None,
 ) -> None:
     """Run every load behind the figures, and print the table."""
-    from iogauge.cli.model.display import Display
-    from iogauge.library.models.compared import compare_models
-
+    if left_out is not None and state is not State.AS_IS:
+        raise status.UsageError("--state has no effect on --left-out", hint="leave one of them out")
     process.begin()
-    with Display(title="iogauge model compare") as display:
-        comparison = compare_models(names or (), state=state.value, on_progress=display)
+    comparison = _compared(names or [], state) if left_out is None else _predicted(names or [], left_out)
     markdown = output_format is Format.MD
     streams.show(
         comparison.to_markdown() if markdown else comparison.to_text(columns=streams.table_columns())
     )
     if not comparison.holds:
         raise typer.Exit(status.VIOLATED)
+
+
+def _compared(names: list[str], state: State) -> ModelComparison:
+    from iogauge.cli.model.display import Display
+    from iogauge.library.models.compared import compare_models
+
+    with Display(title="iogauge model compare") as display:
+        return compare_models(names, state=state.value, on_progress=display)
+
+
+def _predicted(names: list[str], output: Path) -> PredictedFigures:
+    from iogauge.cli.model.display import Display
+    from iogauge.library.models.predicted import leave_out
+
+    with Display(title="tables left out of the fit") as display:
+        return leave_out(output, names, on_progress=display)

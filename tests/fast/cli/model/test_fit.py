@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from iogauge import catalog
+from iogauge.calibrate import left_out
+from iogauge.catalog.left_out import read
 from iogauge.cli import main
 
 MACHINE = "ideal"
@@ -138,3 +140,46 @@ def test_a_file_takes_the_place_of_the_drive_that_it_is_named_like(
 def test_a_drive_is_compared_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model", "compare", "p4800x", "p4800x-375g"]) == 2
     assert "p4800x-375g is named twice" in capsys.readouterr().err
+
+
+@pytest.fixture
+def one_table(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The only table that is left out: it has one row, which is kept from every fit, so that nothing is fitted."""
+    source = "github.com/MicronSSD/unvme#18"
+    monkeypatch.setattr(left_out, "sources", lambda: [source])
+    return source
+
+
+@pytest.mark.usefixtures("folder")
+def test_tables_left_out_are_printed_by_kind_and_kept_in_the_file(
+    one_table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["model", "compare", "--left-out=left_out.csv", "--format=md"]
+    assert main(arguments) == 3  # The row is 22 % off, and the goal is 5 %.
+    first = capsys.readouterr().out
+    assert first.startswith(
+        "At the median, models miss the figures of a table that their fit did not see, of flash"
+    )
+    assert "| flash: means | 1 |" in first
+    assert [row.source for row in read(Path("left_out.csv"))] == [one_table]
+    assert main(arguments) == 3
+    printed = capsys.readouterr()
+    assert printed.out == first
+    assert "1 of 1 tables are done already" in printed.err
+
+
+@pytest.mark.usefixtures("folder", "one_table")
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--state=fresh"], "--state has no effect on --left-out"),
+        (["ram"], "nothing is published of ram"),
+        (["nothing-like-it"], "nothing-like-it"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(
+    more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", "compare", "--left-out=left_out.csv", *more]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("left_out.csv").exists()
