@@ -13,6 +13,7 @@ use iogauge_core::replay::Feed;
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
+use crate::explain::{HostBook, Spent};
 use crate::exponential::Exponential;
 use crate::machine::Machine;
 use crate::noise::Noise;
@@ -145,6 +146,8 @@ pub(crate) struct Thread<'a> {
     stage_start: Nanos,
     interval: Nanos,
     log_origin: Option<LogOrigin>,
+    /// Where the time of its requests goes, if they are explained.
+    pub(crate) book: Option<Box<HostBook>>,
 }
 
 /// A thread's place in its run.
@@ -162,6 +165,8 @@ pub(crate) struct Position {
     pub(crate) log_origin: Option<LogOrigin>,
     /// Its share of a flow, if it has one.
     pub(crate) share: Option<Share>,
+    /// Whether its requests are explained.
+    pub(crate) explained: bool,
 }
 
 impl<'a> Thread<'a> {
@@ -210,6 +215,7 @@ impl<'a> Thread<'a> {
             stage_start: position.stage_start,
             interval: position.interval,
             log_origin: position.log_origin,
+            book: (position.explained).then(|| Box::new(HostBook::new(depth as usize))),
         };
         thread.set_timer();
         Ok(thread)
@@ -283,6 +289,13 @@ impl<'a> Thread<'a> {
             .insert(self.completions.len() - later, (slot, at));
     }
 
+    /// Notes what the request in `slot` spent its time on in the drive, which returned it at `at`.
+    pub(crate) fn note(&mut self, slot: u32, at: Nanos, spent: Option<Spent>) {
+        if let Some(book) = &mut self.book {
+            book.returned(slot, at, spent);
+        }
+    }
+
     /// Does its work that is due at `now`, until it waits or calls a drive.
     #[inline]
     pub(crate) fn step(
@@ -295,11 +308,17 @@ impl<'a> Thread<'a> {
             Activity::Deciding => self.decide(),
             Activity::Submitting { next, start } => self.submit(now, next, start, drives),
             Activity::Waiting { .. } => {
+                if let Some(book) = &mut self.book {
+                    book.looks(now, now.saturating_sub(self.at).min(self.costs.notice));
+                }
                 self.notice(now);
                 self.reap(log);
                 self.decide();
             }
             Activity::Spinning { .. } => {
+                if let Some(book) = &mut self.book {
+                    book.looks(now, 0);
+                }
                 self.cpu_ns += now.saturating_sub(self.at);
                 let resumes_at = self.noise.work(now, 0);
                 self.pass(resumes_at);
@@ -402,7 +421,16 @@ impl<'a> Thread<'a> {
             Kind::RangeSync => Some(now),
             _ => drives[file.fd as usize].submit(now, access),
         };
+        if let Some(book) = &mut self.book {
+            let requests = next as Nanos + 1;
+            let usual = self.costs.call + requests * self.costs.request;
+            book.submitted(request.slot, start, now, usual);
+        }
         if let Some(at) = done {
+            if self.book.is_some() {
+                let spent = drives[file.fd as usize].take_spent(access.ticket, at);
+                self.note(request.slot, at, spent);
+            }
             self.arrive(request.slot, at);
         }
         self.stamps[request.slot as usize] = (start, now);
@@ -454,6 +482,10 @@ impl<'a> Thread<'a> {
                 result: Ok(request.length_bytes),
             };
             self.recorder.record(request, &completion);
+            if let Some(book) = &mut self.book {
+                let measured = completion.done >= self.worker.measured_from();
+                book.done(slot, request.kind.direction(), completion.done, measured);
+            }
             if let Some(log_origin) = &self.log_origin {
                 log(LogRecord::new(log_origin, request, &completion));
             }

@@ -21,6 +21,7 @@ use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
+use crate::explain::{Book, Ledger, Part, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::stalls::{StallSpec, Stalls};
@@ -181,6 +182,7 @@ pub struct Xpoint {
     active: Active,
     locks: Locks,
     refresh: Refresh,
+    book: Option<Box<Book>>,
 }
 
 impl Xpoint {
@@ -204,6 +206,7 @@ impl Xpoint {
             active: Active::default(),
             locks: Locks::new(),
             refresh: Refresh::new(spec.refresh),
+            book: None,
             spec,
         }
     }
@@ -231,18 +234,22 @@ impl Xpoint {
 
     /// Returns when the pipe begins a request that could begin at `from`.
     #[inline]
-    fn begin(&mut self, from: f64, kind: Kind) -> f64 {
+    fn begin(&mut self, from: f64, kind: Kind, spent: &mut impl Ledger) -> f64 {
         let mut begins = from.max(self.pipe);
+        spent.until(Part::Queue, begins);
         if begins >= self.refresh.next {
             begins = self.refresh.delay(begins);
+            spent.until(Part::Background, begins);
         }
         if kind != self.last {
             begins += self.spec.turnaround_ns;
+            spent.until(Part::Turnaround, begins);
             self.last = kind;
         }
         for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
             begins += stalls.before_service() as f64;
         }
+        spent.until(Part::Stall, begins);
         begins
     }
 
@@ -265,10 +272,10 @@ impl Xpoint {
 
     /// Returns when a read is done.
     #[inline]
-    fn read(&mut self, now: f64, access: &Access) -> f64 {
+    fn read(&mut self, now: f64, access: &Access, spent: &mut impl Ledger) -> f64 {
         let (first, last) = access.chunks();
         let service = self.service(access, last - first + 1);
-        let begins = self.begin(now, Kind::Read);
+        let begins = self.begin(now, Kind::Read, spent);
         self.pipe = begins + service;
         self.active.read_ns += service;
         // Data leaves in the pipe's order. A read that waits longer delays no other.
@@ -279,37 +286,82 @@ impl Xpoint {
         let arrival = self.link.stream(Way::Out, one, all, piece, length).ends;
         let jitter = self.jitter.draw() * self.spec.jitter_ns;
         let free = self.occupy(self.pipe, first..=last, self.spec.read_latency_ns + jitter);
-        arrival + (free - all)
+        let done = arrival + (free - all);
+        // If the link is the slower one, the request is on it as soon as its first chunk is there.
+        let slow_link = arrival > all + f64::from(piece) * self.link.ns_per_byte() + 1.0;
+        let ready = if slow_link { one } else { all };
+        spent.until(Part::Pipe, ready - self.spec.read_latency_ns);
+        spent.until(Part::Medium, ready);
+        spent.until(Part::Link, arrival);
+        spent.until(Part::ChunkLock, done - jitter);
+        spent.until(Part::Jitter, done);
+        done
     }
 
     /// Returns when a write is done.
     #[inline]
-    fn write(&mut self, now: f64, access: &Access) -> f64 {
+    fn write(&mut self, now: f64, access: &Access, spent: &mut impl Ledger) -> f64 {
         let (first, last) = access.chunks();
         let service = self.service(access, last - first + 1);
         // The pipe starts a write with its first chunk. The write does not end before its last chunk has arrived.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
         let one = access.length_bytes.min(CHUNK as u32);
         let arrival = data.begins + f64::from(one) * self.link.ns_per_byte();
-        self.pipe = self.begin(arrival, Kind::Write) + service;
+        let mut served = *spent;
+        served.until(Part::Link, arrival);
+        self.pipe = self.begin(arrival, Kind::Write, &mut served) + service;
         self.active.write_ns += service;
-        let latency = self.spec.write_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
-        self.occupy(self.pipe.max(data.ends), first..=last, latency)
+        let jitter = self.jitter.draw() * self.spec.jitter_ns;
+        let latency = self.spec.write_latency_ns + jitter;
+        let done = self.occupy(self.pipe.max(data.ends), first..=last, latency);
+        if self.pipe >= data.ends {
+            served.until(Part::Pipe, self.pipe);
+            *spent = served;
+        } else {
+            spent.until(Part::Link, data.ends);
+        }
+        spent.until(Part::ChunkLock, done - latency);
+        spent.until(Part::Medium, done - jitter);
+        spent.until(Part::Jitter, done);
+        done
+    }
+
+    /// Returns when a request is done that arrives at `now`.
+    #[inline]
+    fn serve(&mut self, now: f64, access: &Access, spent: &mut impl Ledger) -> f64 {
+        let done = match access.kind {
+            Kind::Read => self.read(now, access, spent),
+            Kind::Write => self.write(now, access, spent),
+            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => {
+                now + self.spec.command_ns
+            }
+        };
+        spent.until(Part::Controller, done);
+        done
+    }
+
+    /// Does what [`Drive::submit`] does, and keeps what the request spends its time on.
+    #[cold]
+    fn submit_explained(&mut self, now: Nanos, access: &Access) -> Nanos {
+        let mut spent = Spent::since(now);
+        let arrives = now as f64 + self.link.switch_ns();
+        spent.until(Part::Link, arrives);
+        let at = libm::ceil(self.serve(arrives, access, &mut spent)) as Nanos;
+        if let Some(book) = &mut self.book {
+            book.keep(access.ticket, at, spent);
+        }
+        at
     }
 }
 
 impl Drive for Xpoint {
     #[inline]
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        if self.book.is_some() {
+            return Some(self.submit_explained(now, &access));
+        }
         let now = now as f64 + self.link.switch_ns();
-        let done = match access.kind {
-            Kind::Read => self.read(now, &access),
-            Kind::Write => self.write(now, &access),
-            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => {
-                now + self.spec.command_ns
-            }
-        };
-        Some(libm::ceil(done) as Nanos)
+        Some(libm::ceil(self.serve(now, &access, &mut ())) as Nanos)
     }
 
     fn next_event(&self) -> Option<Nanos> {
@@ -320,6 +372,18 @@ impl Drive for Xpoint {
 
     fn active(&self) -> Active {
         self.active
+    }
+
+    fn explain(&mut self) {
+        self.book = Some(Box::default());
+    }
+
+    fn is_explained(&self) -> bool {
+        self.book.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        self.book.as_mut()?.take(ticket, at)
     }
 }
 

@@ -8,6 +8,7 @@ use super::Nand;
 use super::agenda::Event;
 use super::dies::Task;
 use crate::drive::CHUNK;
+use crate::explain::Part;
 use crate::link::Way;
 
 impl Nand {
@@ -25,6 +26,10 @@ impl Nand {
         }
         self.requests.get_mut(slot).parts += 1;
         let arrival = self.link.transfer(Way::In, at, access.length_bytes).ends;
+        if let Some(paths) = &mut self.paths {
+            paths.add(slot);
+            paths.goes_on(slot, at, &[(Part::Link, arrival)]);
+        }
         self.agenda.push(arrival, Event::Arrived { slot });
     }
 
@@ -35,6 +40,9 @@ impl Nand {
         request.parts -= 1;
         if request.parts > 0 {
             return;
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.join(slot);
         }
         self.waiting.push_back(slot);
         self.admit(at);
@@ -66,6 +74,9 @@ impl Nand {
                 break;
             }
             self.waiting.pop_front();
+            if let Some(paths) = &mut self.paths {
+                paths.wait(slot, Part::Buffer, at);
+            }
             let latency =
                 self.spec.write_latency_ns + self.noise.draw() * self.spec.write_jitter_ns;
             self.finish(slot, at + latency);
@@ -281,6 +292,9 @@ impl Nand {
                 return;
             }
             self.flushes.pop_front();
+            if let Some(paths) = &mut self.paths {
+                paths.wait(slot, Part::Flush, at);
+            }
             self.finish(slot, at);
         }
     }
@@ -300,6 +314,10 @@ impl Nand {
             });
         }
         let mebibytes = f64::from(access.length_bytes) / f64::from(1 << 20);
-        self.finish(slot, at + mebibytes * self.spec.trim_mebibyte_ns);
+        let ends = at + mebibytes * self.spec.trim_mebibyte_ns;
+        if let Some(paths) = &mut self.paths {
+            paths.wait(slot, Part::Controller, ends);
+        }
+        self.finish(slot, ends);
     }
 }
