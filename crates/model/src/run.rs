@@ -186,9 +186,9 @@ impl<'a> StageRunner<'a> {
                 drives[drive].advance(at, &mut returned);
                 for done in returned.drain(..) {
                     let (index, slot) = ((done.ticket >> 32) as usize, done.ticket as u32);
-                    if self.threads[index].book.is_some() {
-                        let spent = drives[drive].take_spent(done.ticket, done.at);
-                        self.threads[index].note(slot, done.at, spent);
+                    if let Some(book) = &mut self.threads[index].book {
+                        let inside = drives[drive].take_spent(done.ticket, done.at);
+                        book.returned(slot, done.at, inside);
                     }
                     self.threads[index].arrive(slot, done.at);
                     self.due[index] = self.threads[index].due();

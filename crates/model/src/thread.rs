@@ -13,7 +13,7 @@ use iogauge_core::replay::Feed;
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
-use crate::explain::{HostBook, Spent};
+use crate::explain::HostBook;
 use crate::exponential::Exponential;
 use crate::machine::Machine;
 use crate::noise::Noise;
@@ -289,13 +289,6 @@ impl<'a> Thread<'a> {
             .insert(self.completions.len() - later, (slot, at));
     }
 
-    /// Notes what the request in `slot` spent its time on in the drive, which returned it at `at`.
-    pub(crate) fn note(&mut self, slot: u32, at: Nanos, spent: Option<Spent>) {
-        if let Some(book) = &mut self.book {
-            book.returned(slot, at, spent);
-        }
-    }
-
     /// Does its work that is due at `now`, until it waits or calls a drive.
     #[inline]
     pub(crate) fn step(
@@ -422,15 +415,14 @@ impl<'a> Thread<'a> {
             _ => drives[file.fd as usize].submit(now, access),
         };
         if let Some(book) = &mut self.book {
-            let requests = next as Nanos + 1;
-            let usual = self.costs.call + requests * self.costs.request;
+            let usual = self.costs.call + (next as Nanos + 1) * self.costs.request;
             book.submitted(request.slot, start, now, usual);
+            if let Some(at) = done {
+                let inside = drives[file.fd as usize].take_spent(access.ticket, at);
+                book.returned(request.slot, at, inside);
+            }
         }
         if let Some(at) = done {
-            if self.book.is_some() {
-                let spent = drives[file.fd as usize].take_spent(access.ticket, at);
-                self.note(request.slot, at, spent);
-            }
             self.arrive(request.slot, at);
         }
         self.stamps[request.slot as usize] = (start, now);
