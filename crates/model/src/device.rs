@@ -5,6 +5,8 @@
 //! command, spans several controllers, must be durable on a drive with a volatile buffer, or must wait outside. It is
 //! then split into parts, which return one by one.
 
+mod outside;
+
 use std::collections::VecDeque;
 
 use iogauge_core::generate::child_seed;
@@ -12,12 +14,14 @@ use iogauge_core::results::DriveResult;
 use iogauge_core::{Kind, Nanos};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::explain::Spent;
 use crate::link::Link;
 use crate::media::Media;
 use crate::media::nand::{NandCounters, Wear};
 use crate::pending::Pending;
 use crate::power::{Drawn, Power};
 use crate::spec::DriveSpec;
+use outside::Outside;
 
 /// A request that was split into parts.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,8 @@ pub struct Device {
     /// Requests whose end became known after they were submitted.
     known: Pending,
     back: Vec<Returned>,
+    /// Where the time of requests goes outside of the media, if they are explained.
+    outside: Option<Box<Outside>>,
 }
 
 impl Device {
@@ -92,6 +98,7 @@ impl Device {
             unused: Vec::new(),
             known: Pending::default(),
             back: Vec::new(),
+            outside: None,
             spec: spec.clone(),
         })
     }
@@ -290,6 +297,10 @@ impl Device {
         if split.parts_left > 0 {
             return;
         }
+        if let Some(outside) = &mut self.outside {
+            let (part, at) = (PART | u64::from(place), split.returned_at);
+            outside.add(split.access.ticket, taken(&mut self.media, part, at));
+        }
         if split.durable {
             split.durable = false;
             split.parts_left = 1;
@@ -314,6 +325,9 @@ impl Device {
                 return;
             }
             self.waiting.pop_front();
+            if let Some(outside) = &mut self.outside {
+                outside.enter(access.ticket, now);
+            }
             if let Some(at) = self.enter(now, access) {
                 self.inside += 1;
                 self.known.push(access.ticket, at);
@@ -338,6 +352,9 @@ impl Drive for Device {
         let from = libm::ceil(admitted) as Nanos;
         if from <= now && self.waiting.is_empty() && self.has_room(&access) {
             return self.enter(now, access);
+        }
+        if let Some(outside) = &mut self.outside {
+            outside.wait(access.ticket, now, from, self.power.is_throttled());
         }
         self.waiting.push_back((from, access));
         self.busy_until(from);
@@ -406,6 +423,29 @@ impl Drive for Device {
         }
         all
     }
+
+    fn explain(&mut self) {
+        self.outside = Some(Box::default());
+        self.media.iter_mut().for_each(Media::explain);
+    }
+
+    fn is_explained(&self) -> bool {
+        self.outside.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        let outside = self.outside.as_mut()?;
+        outside.join(ticket, taken(&mut self.media, ticket, at))
+    }
+}
+
+/// Takes what a command spent its time on from the media that served it. The others forget commands of its ticket.
+fn taken(media: &mut [Media], ticket: u64, at: Nanos) -> Option<Spent> {
+    let mut taken = None;
+    for media in media {
+        taken = media.take_spent(ticket, at).or(taken);
+    }
+    taken
 }
 
 #[cfg(test)]

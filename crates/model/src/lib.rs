@@ -10,6 +10,7 @@
 
 pub mod device;
 pub mod drive;
+pub mod explain;
 mod exponential;
 pub mod link;
 pub mod machine;
@@ -24,6 +25,7 @@ mod thread;
 
 pub use device::Device;
 pub use drive::{Access, Active, Drive, Returned};
+pub use explain::{Part, RowParts, Spent};
 pub use machine::Machine;
 pub use media::MediaSpec;
 pub use media::nand::Nand;

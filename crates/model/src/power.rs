@@ -214,6 +214,11 @@ impl Power {
         at
     }
 
+    /// Whether the drive limits its rate since it is hot.
+    pub(crate) fn is_throttled(&self) -> bool {
+        self.node.throttled
+    }
+
     /// Returns when the drive is awake.
     #[cold]
     fn wake(&mut self, now: f64, idle_since: f64) -> f64 {

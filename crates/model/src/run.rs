@@ -13,6 +13,7 @@ use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Stop};
 
 use crate::drive::{Drive, Returned};
+use crate::explain::{RowParts, RowSums};
 use crate::machine::Machine;
 use crate::thread::{Position, Thread};
 
@@ -28,6 +29,8 @@ pub enum Event {
     Held(usize),
     /// A request completed; only if the plan logs requests.
     Request(LogRecord),
+    /// A stage is over, and this is where the time of a row's requests went; only if the drives are explained.
+    Explained(Box<RowParts>),
 }
 
 /// Runs `plan` on `drives` behind `machine`, and passes events to `sink`. The `fd` of a file is the index of its drive.
@@ -81,8 +84,13 @@ pub fn replay<Clock>(
             result.stopped_by = Some(Stop::Interrupt);
             break;
         }
-        let mut runner = StageRunner::new(plan, machine, index, result.elapsed_ns, open_feed)?;
+        let explained = drives.iter().any(Drive::is_explained);
+        let start = result.elapsed_ns;
+        let mut runner = StageRunner::new(plan, machine, index, start, explained, open_feed)?;
         runner.run(drives, sink, should_continue);
+        if explained {
+            runner.explain(index, sink);
+        }
         result.elapsed_ns = runner.now;
         let stage = runner.account.into_result();
         let ends_run = stage.ends_run;
@@ -113,6 +121,7 @@ impl<'a> StageRunner<'a> {
         machine: &'a Machine,
         index: usize,
         start: Nanos,
+        explained: bool,
         open_feed: OpenFeed<'_>,
     ) -> Result<Self, String> {
         let stage = &plan.stages[index];
@@ -131,6 +140,7 @@ impl<'a> StageRunner<'a> {
                     noise_seed: child_seed(plan.seed, account.run_worker(worker) as u64),
                     log_origin: plan.request_log.then(|| account.log_origin(worker)),
                     share: account.share(worker),
+                    explained,
                 },
                 feed,
             )?);
@@ -176,6 +186,10 @@ impl<'a> StageRunner<'a> {
                 drives[drive].advance(at, &mut returned);
                 for done in returned.drain(..) {
                     let (index, slot) = ((done.ticket >> 32) as usize, done.ticket as u32);
+                    if let Some(book) = &mut self.threads[index].book {
+                        let inside = drives[drive].take_spent(done.ticket, done.at);
+                        book.returned(slot, done.at, inside);
+                    }
                     self.threads[index].arrive(slot, done.at);
                     self.due[index] = self.threads[index].due();
                 }
@@ -243,6 +257,24 @@ impl<'a> StageRunner<'a> {
         }
         for index in self.account.settled() {
             self.stop(index);
+        }
+    }
+
+    /// Passes on where the time of the requests went, row by row in the order of their first workers.
+    fn explain(&self, stage: usize, sink: &mut impl FnMut(Event)) {
+        let mut rows: Vec<RowSums> = Vec::new();
+        for thread in &self.threads {
+            let row = rows.iter().position(|row| row.row() == thread.plan.row);
+            let row = row.unwrap_or_else(|| {
+                rows.push(RowSums::new(thread.plan.row, &thread.plan.name));
+                rows.len() - 1
+            });
+            if let Some(book) = &thread.book {
+                rows[row].add(book);
+            }
+        }
+        for row in rows {
+            sink(Event::Explained(Box::new(row.row_parts(stage as u32))));
         }
     }
 

@@ -13,6 +13,7 @@ use iogauge_core::replay::Feed;
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
+use crate::explain::HostBook;
 use crate::exponential::Exponential;
 use crate::machine::{IdleSpec, Machine};
 use crate::noise::Noise;
@@ -147,6 +148,8 @@ pub(crate) struct Thread<'a> {
     stage_start: Nanos,
     interval: Nanos,
     log_origin: Option<LogOrigin>,
+    /// Where the time of its requests goes, if they are explained.
+    pub(crate) book: Option<Box<HostBook>>,
 }
 
 /// A thread's place in its run.
@@ -164,6 +167,8 @@ pub(crate) struct Position {
     pub(crate) log_origin: Option<LogOrigin>,
     /// Its share of a flow, if it has one.
     pub(crate) share: Option<Share>,
+    /// Whether its requests are explained.
+    pub(crate) explained: bool,
 }
 
 impl<'a> Thread<'a> {
@@ -215,6 +220,7 @@ impl<'a> Thread<'a> {
             stage_start: position.stage_start,
             interval: position.interval,
             log_origin: position.log_origin,
+            book: (position.explained).then(|| Box::new(HostBook::new(depth as usize))),
         };
         thread.set_timer();
         Ok(thread)
@@ -307,11 +313,17 @@ impl<'a> Thread<'a> {
             Activity::Deciding => self.decide(),
             Activity::Submitting { next, start } => self.submit(now, next, start, drives),
             Activity::Waiting { .. } => {
+                if let Some(book) = &mut self.book {
+                    book.looks(now, now.saturating_sub(self.at).min(self.costs.notice));
+                }
                 self.notice(now);
                 self.reap(log);
                 self.decide();
             }
             Activity::Spinning { .. } => {
+                if let Some(book) = &mut self.book {
+                    book.looks(now, 0);
+                }
                 self.cpu_ns += now.saturating_sub(self.at);
                 let resumes_at = self.noise.work(now, 0);
                 self.pass(resumes_at);
@@ -414,6 +426,14 @@ impl<'a> Thread<'a> {
             Kind::RangeSync => Some(now),
             _ => drives[file.fd as usize].submit(now, access),
         };
+        if let Some(book) = &mut self.book {
+            let usual = self.costs.call + (next as Nanos + 1) * self.costs.request;
+            book.submitted(request.slot, start, now, usual);
+            if let Some(at) = done {
+                let inside = drives[file.fd as usize].take_spent(access.ticket, at);
+                book.returned(request.slot, at, inside);
+            }
+        }
         if let Some(at) = done {
             self.arrive(request.slot, at);
         }
@@ -466,6 +486,10 @@ impl<'a> Thread<'a> {
                 result: Ok(request.length_bytes),
             };
             self.recorder.record(request, &completion);
+            if let Some(book) = &mut self.book {
+                let measured = completion.done >= self.worker.measured_from();
+                book.done(slot, request.kind.direction(), completion.done, measured);
+            }
             if let Some(log_origin) = &self.log_origin {
                 log(LogRecord::new(log_origin, request, &completion));
             }
