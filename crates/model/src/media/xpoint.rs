@@ -21,7 +21,7 @@ use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
-use crate::explain::{Book, Ledger, Part, Spent};
+use crate::explain::{Book, Ledger, Part, Pauses, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::stalls::{StallSpec, Stalls};
@@ -182,6 +182,8 @@ pub struct Xpoint {
     active: Active,
     locks: Locks,
     refresh: Refresh,
+    /// Recent stalls and the ledgers of requests, if these are explained.
+    pauses: Pauses,
     book: Option<Box<Book>>,
 }
 
@@ -206,6 +208,7 @@ impl Xpoint {
             active: Active::default(),
             locks: Locks::new(),
             refresh: Refresh::new(spec.refresh),
+            pauses: Pauses::default(),
             book: None,
             spec,
         }
@@ -234,9 +237,9 @@ impl Xpoint {
 
     /// Returns when the pipe begins a request that could begin at `from`.
     #[inline]
-    fn begin(&mut self, from: f64, kind: Kind, spent: &mut impl Ledger) -> f64 {
+    fn begin<L: Ledger>(&mut self, from: f64, kind: Kind, spent: &mut L) -> f64 {
         let mut begins = from.max(self.pipe);
-        spent.until(Part::Queue, begins);
+        self.pauses.wait(begins, spent);
         if begins >= self.refresh.next {
             begins = self.refresh.delay(begins);
             spent.until(Part::Background, begins);
@@ -246,10 +249,14 @@ impl Xpoint {
             spent.until(Part::Turnaround, begins);
             self.last = kind;
         }
+        let ready = begins;
         for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
             begins += stalls.before_service() as f64;
         }
-        spent.until(Part::Stall, begins);
+        if L::KEEPS && begins > ready {
+            self.pauses.add(from, ready, begins);
+            spent.until(Part::Stall, begins);
+        }
         begins
     }
 
