@@ -101,6 +101,8 @@ def test_the_picture_has_a_bar_for_each_column(mix: iogauge.ModelExplanation) ->
     picture = mix.svg("mix, write")
     assert all(at.label in picture for at in mix["mix, write"].at)
     assert "queue" in picture
+    together = mix.svg()
+    assert all(f"{load.name} p50" in together for load in mix)
 
 
 def test_what_if_shows_what_changes_and_says_what_does_not() -> None:

@@ -1,4 +1,4 @@
-"""``iogauge model explain``: where the time of a modelled drive's requests goes, by quantile.
+r"""``iogauge model explain``: where the time of a modelled drive's requests goes, by quantile.
 
 Run a job file on a drive model, and say where the time of the requests went: in the machine before and after the drive,
 in the drive's queues, in its medium. The parts of each column add up to its latency. A column is the mean of the
@@ -9,11 +9,12 @@ With --set the jobs run also on a model with other numbers: PLACE=VALUE, where p
 show' prints, with machine. before those of the machine. Both models have the same requests and the same random numbers,
 several times, so each difference has a 95 % interval. A difference whose interval includes zero is not shown.
 
---chart writes the parts as stacked bars, an SVG for each load.
+--chart writes the parts as stacked bars: an SVG with a bar for each column of all loads.
 
     iogauge model explain p4800x --job mixed.fio
 
-    iogauge model explain p4800x --job mixed.fio --set media.turnaround_ns=0 --set machine.wake_ns=0
+    iogauge model explain p4800x --job mixed.fio \
+        --set media.turnaround_ns=0 --set machine.wake_ns=0
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class ModelExplanation(Tabular, Collection[ExplainedLoad]):
         )
 
     def chart(self) -> Chart:
-        """Return the parts as stacked bars, with a choice of loads."""
+        """Return the parts as stacked bars, with a choice of loads; the first choice is all of them."""
         from iogauge.report.charts.explained import explained_chart
 
         return explained_chart(
@@ -152,11 +152,11 @@ class ModelExplanation(Tabular, Collection[ExplainedLoad]):
         )
 
     def svg(self, load: str | None = None) -> str:
-        """Return the bars of a load, by default of the first, as SVG. Raises UnknownNameError."""
+        """Return the bars of a load, by default of all, as SVG. Raises UnknownNameError."""
         from iogauge.report.charts.drawing import svg
 
-        name = next(iter(self)).name if load is None else self[load].name
-        return svg(self.chart().spec(name))
+        chart = self.chart()
+        return svg(chart.spec(next(iter(chart.choices)) if load is None else self[load].name))
 
     def to_text(self) -> str:
         """Return the answer and tables for a terminal of 80 columns."""

@@ -21,13 +21,18 @@ from iogauge.text import numbers
 _BAR = 34
 """The height of a bar with its gap, in pixels."""
 _REST = "all other parts"
+ALL = "all loads"
+"""The choice of several loads side by side."""
 
 Bars = Sequence[tuple[str, float, Mapping[str, float]]]
 """The label, the latency and the parts of each bar, ns."""
 
 
 def explained_chart(loads: Mapping[str, Bars], *, title: str, order: Sequence[str]) -> Chart:
-    """Return the bars, with a choice of loads. ``order``: the names of all parts, as a request comes to them."""
+    """Return the bars, with a choice of loads: all of them first, if there are several.
+
+    ``order``: the names of all parts, as a request comes to them.
+    """
     rows: list[Row] = []
     choices: dict[str, Choice] = {}
     shares: dict[str, float] = {}
@@ -37,11 +42,11 @@ def explained_chart(loads: Mapping[str, Bars], *, title: str, order: Sequence[st
                 shares[part] = max(shares.get(part, 0.0), value_ns / lat_ns)
     longest = sorted(shares, key=lambda part: -shares[part])[: len(DRIVES) - 1]
     named = [part for part in order if part in longest]
-    for number, (name, bars) in enumerate(loads.items(), start=1):
+    for number, (name, bars) in enumerate(_choices(loads).items(), start=1):
         for bar in bars:
             rows += [{"choice": number, **row} for row in _rows(bar, named)]
         choices[name] = Choice(name, "log", {"log": _patch(name, bars, title, number)})
-    most = max(map(len, loads.values()))
+    most = max(map(len, _choices(loads).values()))
     return Chart(
         "explained",
         f"Where the time goes: {title}",
@@ -50,6 +55,17 @@ def explained_chart(loads: Mapping[str, Bars], *, title: str, order: Sequence[st
         choices,
         chosen="Load",
     )
+
+
+def _choices(loads: Mapping[str, Bars]) -> dict[str, Bars]:
+    if len(loads) == 1:
+        return dict(loads)
+    every = [
+        (f"{name} {label}", lat_ns, parts_ns)
+        for name, bars in loads.items()
+        for label, lat_ns, parts_ns in bars
+    ]
+    return {ALL: every, **loads}
 
 
 def _rows(bar: tuple[str, float, Mapping[str, float]], named: Sequence[str]) -> Iterator[Row]:
@@ -88,7 +104,7 @@ def _spec(named: Sequence[str], bars: int) -> Spec:
         vega.filtered(vega.unit(), "datum.choice === chosen"),
         vega.mark("bar", height={"band": 0.72}),
         y=vega.name(
-            "bar", sort=None, axis={"title": None, "labelColor": INK, "labelLimit": 180, "grid": False}
+            "bar", sort=None, axis={"title": None, "labelColor": INK, "labelLimit": 280, "grid": False}
         ),
         x=vega.number("from_percent", axis={"title": "Share of lat, %"}, scale={"domain": [0, 100]}),
         x2=vega.end("to_percent"),
