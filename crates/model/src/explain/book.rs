@@ -8,6 +8,8 @@ use super::part::Part;
 
 /// Takes notes of where a request is, in the order of time.
 pub trait Ledger: Copy {
+    /// Whether it keeps the notes.
+    const KEEPS: bool;
     /// Notes that the request is in `part` from the last noted instant until `at`, ns. Does nothing if `at` is not
     /// later.
     fn until(&mut self, part: Part, at: f64);
@@ -15,6 +17,8 @@ pub trait Ledger: Copy {
 
 /// The ledger of a request that nobody explains.
 impl Ledger for () {
+    const KEEPS: bool = false;
+
     #[inline(always)]
     fn until(&mut self, _: Part, _: f64) {}
 }
@@ -82,6 +86,8 @@ impl Spent {
 }
 
 impl Ledger for Spent {
+    const KEEPS: bool = true;
+
     fn until(&mut self, part: Part, at: f64) {
         if at > self.until {
             self.parts[part as usize] += rounded(at) - rounded(self.until);

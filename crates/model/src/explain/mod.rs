@@ -12,6 +12,7 @@ mod bands;
 mod book;
 mod host;
 mod part;
+mod pauses;
 mod rows;
 mod sums;
 
@@ -20,6 +21,7 @@ pub(crate) use book::Book;
 pub use book::{Ledger, Spent};
 pub(crate) use host::HostBook;
 pub use part::Part;
+pub(crate) use pauses::Pauses;
 pub(crate) use rows::RowSums;
 
 #[cfg(test)]

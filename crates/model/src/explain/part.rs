@@ -39,7 +39,7 @@ parts! {
     Entry "entry" false "All entries of the drive's queue are taken."
     Queue "queue" false "The pipe, the controller or the arm serves other requests first."
     Turnaround "turnaround" false "The pipe changes between reads and writes."
-    Stall "stall" false "The channel or the die stalls."
+    Stall "stall" false "The channel or the die stalls, for this request or one before it."
     Background "background" false "The drive works for itself, and not to make room for writes."
     Pipe "pipe" false "The pipe serves the request."
     Controller "controller" false "The controller processes the command."

@@ -12,6 +12,7 @@ use crate::media::MediaSpec;
 use crate::media::nand::tests::plain as flash;
 use crate::power::LowPowerSpec;
 use crate::spec::DriveSpec;
+use crate::stalls::StallSpec;
 
 /// Submits each request at its instant. Returns the parts of each that took time.
 fn parts_of(spec: &DriveSpec, requests: &[(Nanos, Access)]) -> Vec<Vec<(Part, Nanos)>> {
@@ -68,6 +69,43 @@ fn requests_wait_for_the_pipe_and_its_turnarounds_and_for_their_channel() {
         (Link, 1_000),
     ];
     assert_eq!(parts[3], same_chunk);
+}
+
+#[test]
+fn who_waits_behind_a_stall_waits_for_the_stall() {
+    let MediaSpec::Xpoint(mut spec) = drive().media else {
+        panic!("an XPoint drive");
+    };
+    spec.write_stalls = vec![StallSpec {
+        every_services: 1.0,
+        mean_ns: 20_000.0,
+        spread: 0.0,
+    }];
+    let spec = DriveSpec {
+        media: MediaSpec::Xpoint(spec),
+        ..drive()
+    };
+    let parts = parts_of(&spec, &[(0, write(0, 0, 1)), (5_000, read(1, 0, 1))]);
+    let stalled = [
+        (Turnaround, 500),
+        (Stall, 20_000),
+        (Pipe, 2_000),
+        (Controller, 1_000),
+        (Channel, 5_000),
+        (Link, 1_000),
+    ];
+    assert_eq!(parts[0], stalled);
+    // The channel stalls until 23,500 and is done at 28,500. The read has left the pipe at 7,100.
+    let behind = [
+        (Turnaround, 500),
+        (Stall, 16_400),
+        (Pipe, 1_600),
+        (Controller, 1_000),
+        (ChannelWait, 5_000),
+        (Channel, 4_000),
+        (Link, 1_000),
+    ];
+    assert_eq!(parts[1], behind);
 }
 
 #[test]

@@ -26,7 +26,7 @@ use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
-use crate::explain::{Book, Ledger, Part, Spent};
+use crate::explain::{Book, Ledger, Part, Pauses, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::media::placement::striped;
@@ -198,6 +198,7 @@ impl Service {
 /// When a chunk comes from station to station, ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Course {
+    channel: usize,
     /// It leaves the pipe.
     leaves: f64,
     /// Its channel is free.
@@ -206,16 +207,6 @@ struct Course {
     serves: f64,
     /// Its channel is done.
     done: f64,
-}
-
-impl Course {
-    #[inline]
-    fn note(&self, spent: &mut impl Ledger) {
-        spent.until(Part::Pipe, self.leaves);
-        spent.until(Part::ChannelWait, self.starts);
-        spent.until(Part::Stall, self.serves);
-        spent.until(Part::Channel, self.done);
-    }
 }
 
 /// The drive. Inner instants are fractions of a nanosecond, so that a rate is not rounded.
@@ -233,6 +224,8 @@ pub struct Xpoint {
     link: Link,
     active: Active,
     refresh: Refresh,
+    /// Recent stalls of each channel and the ledgers of requests, if these are explained.
+    pauses: Box<[Pauses]>,
     book: Option<Box<Book>>,
 }
 
@@ -257,6 +250,7 @@ impl Xpoint {
             link,
             active: Active::default(),
             refresh: Refresh::new(spec.refresh),
+            pauses: (0..spec.channels).map(|_| Pauses::default()).collect(),
             book: None,
             spec,
         }
@@ -314,7 +308,7 @@ impl Xpoint {
     /// Takes the chunks of a request through the pipe, from `begins` on, and through their channels. Returns the course
     /// of the chunk that is done last.
     #[inline]
-    fn pass(&mut self, begins: f64, kind: Kind, service: &Service) -> Course {
+    fn pass<L: Ledger>(&mut self, begins: f64, kind: Kind, service: &Service) -> Course {
         let mut leaves = begins;
         let mut last = Course::default();
         for chunk in service.chunks() {
@@ -329,16 +323,21 @@ impl Xpoint {
             for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
                 stalled += stalls.before_service();
             }
-            let channel = &mut self.channels[striped(chunk, self.channels.len() as u64) as usize];
-            let starts = leaves.max(*channel);
+            let channel = striped(chunk, self.channels.len() as u64) as usize;
+            let starts = leaves.max(self.channels[channel]);
             let serves = starts + stalled as f64;
-            *channel = serves + media;
-            if *channel > last.done {
+            let done = serves + media;
+            self.channels[channel] = done;
+            if L::KEEPS && stalled > 0 {
+                self.pauses[channel].add(leaves, starts, serves);
+            }
+            if done > last.done {
                 last = Course {
+                    channel,
                     leaves,
                     starts,
                     serves,
-                    done: *channel,
+                    done,
                 };
             }
         }
@@ -346,12 +345,24 @@ impl Xpoint {
         last
     }
 
+    /// Notes the course of a chunk.
+    #[inline]
+    fn note<L: Ledger>(&self, course: &Course, spent: &mut L) {
+        if !L::KEEPS {
+            return;
+        }
+        spent.until(Part::Pipe, course.leaves);
+        self.pauses[course.channel].wait(Part::ChannelWait, course.starts, spent);
+        spent.until(Part::Stall, course.serves);
+        spent.until(Part::Channel, course.done);
+    }
+
     /// Returns when a read is done.
     #[inline]
-    fn read(&mut self, now: f64, access: &Access, spent: &mut impl Ledger) -> f64 {
+    fn read<L: Ledger>(&mut self, now: f64, access: &Access, spent: &mut L) -> f64 {
         let service = self.service(access);
         let begins = self.begin(now, Kind::Read, spent);
-        let course = self.pass(begins, Kind::Read, &service);
+        let course = self.pass::<L>(begins, Kind::Read, &service);
         self.active.read_ns += self.pipe - begins;
         // Data leaves in the pipe's order. A read that waits for its channel delays no other.
         let one = begins + service.first + service.media;
@@ -365,7 +376,7 @@ impl Xpoint {
             spent.until(Part::Channel, one);
             spent.until(Part::Link, arrival);
         }
-        course.note(spent);
+        self.note(&course, spent);
         let waited = course.done - all;
         spent.until(Part::Link, arrival + waited);
         self.answer(arrival + waited, spent)
@@ -373,7 +384,7 @@ impl Xpoint {
 
     /// Returns when a write is done.
     #[inline]
-    fn write(&mut self, now: f64, access: &Access, spent: &mut impl Ledger) -> f64 {
+    fn write<L: Ledger>(&mut self, now: f64, access: &Access, spent: &mut L) -> f64 {
         let service = self.service(access);
         // The pipe starts a write with its first chunk. The write does not end before its last chunk has arrived.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
@@ -382,10 +393,10 @@ impl Xpoint {
         let mut served = *spent;
         served.until(Part::Link, arrival);
         let begins = self.begin(arrival, Kind::Write, &mut served);
-        let course = self.pass(begins, Kind::Write, &service);
+        let course = self.pass::<L>(begins, Kind::Write, &service);
         self.active.write_ns += self.pipe - begins;
         if course.done >= data.ends {
-            course.note(&mut served);
+            self.note(&course, &mut served);
             *spent = served;
         } else {
             spent.until(Part::Link, data.ends);
