@@ -348,9 +348,9 @@ impl<'a> Thread<'a> {
         loop {
             self.recorder.advance(self.at);
             self.batch.clear();
-            self.want_after_batch = self
-                .worker
-                .fill(self.at, self.submit_limit, &mut self.batch);
+            self.want_after_batch = self.worker.fill(self.at, self.submit_limit, |request| {
+                self.batch.push(*request);
+            });
             if self.in_ramp && self.at >= self.worker.measured_from() {
                 self.ramped();
             }
