@@ -173,9 +173,10 @@ impl Device {
     }
 
     /// Lets a request in that need not wait.
-    fn enter(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
-        if self.is_plain(&access) {
-            let done = self.media[0].submit(now, access);
+    #[inline]
+    fn enter(&mut self, now: Nanos, access: &Access) -> Option<Nanos> {
+        if self.is_plain(access) {
+            let done = self.media[0].submit(now, *access);
             match done {
                 Some(at) => self.busy_until(at),
                 None => self.inside += 1,
@@ -183,9 +184,9 @@ impl Device {
             return done;
         }
         let durable = access.durable && self.media[0].volatile();
-        let commands = self.commands_of(&access);
+        let commands = self.commands_of(access);
         self.inside += commands;
-        self.submit_in_parts(now, access, durable, commands);
+        self.submit_in_parts(now, *access, durable, commands);
         None
     }
 
@@ -197,7 +198,9 @@ impl Device {
             (Kind::Sync | Kind::DataSync | Kind::RangeSync, controllers) => controllers,
             (Kind::Trim, 1) => 1,
             (Kind::Trim, _) => length as usize / self.spec.stripe_bytes as usize + 2,
-            (_, 1) => length.div_ceil(most).max(1) as usize,
+            // By far the most frequent case, without a division.
+            (_, 1) if length <= most => 1,
+            (_, 1) => length.div_ceil(most) as usize,
             (_, _) => {
                 (length / most.min(self.spec.stripe_bytes) + length / self.spec.stripe_bytes)
                     as usize
@@ -207,6 +210,7 @@ impl Device {
     }
 
     /// Whether a request may enter now. A request of more commands than may be inside enters alone.
+    #[inline]
     fn has_room(&self, access: &Access) -> bool {
         self.inside == 0 || self.inside + self.commands_of(access) <= self.queue
     }
@@ -328,7 +332,7 @@ impl Device {
             if let Some(outside) = &mut self.outside {
                 outside.enter(access.ticket, now);
             }
-            if let Some(at) = self.enter(now, access) {
+            if let Some(at) = self.enter(now, &access) {
                 self.inside += 1;
                 self.known.push(access.ticket, at);
             }
@@ -344,14 +348,12 @@ impl Drive for Device {
         } else {
             self.idle_since
         };
-        let active = self.active();
-        let bytes = access.length_bytes;
-        let admitted = self
+        let (media, bytes) = (&self.media, access.length_bytes);
+        let from = self
             .power
-            .admit(now as f64, idle_since as f64, bytes, active);
-        let from = libm::ceil(admitted) as Nanos;
+            .enter(now, idle_since, bytes, || active_of(media));
         if from <= now && self.waiting.is_empty() && self.has_room(&access) {
-            return self.enter(now, access);
+            return self.enter(now, &access);
         }
         if let Some(outside) = &mut self.outside {
             outside.wait(access.ticket, now, from, self.power.is_throttled());
@@ -409,19 +411,8 @@ impl Drive for Device {
         self.media[0].volatile()
     }
 
-    #[inline]
     fn active(&self) -> Active {
-        if let [media] = &self.media[..] {
-            return media.active();
-        }
-        let share = 1.0 / self.media.len() as f64;
-        let mut all = Active::default();
-        for media in &self.media {
-            let one = media.active();
-            all.read_ns += one.read_ns * share;
-            all.write_ns += one.write_ns * share;
-        }
-        all
+        active_of(&self.media)
     }
 
     fn explain(&mut self) {
@@ -446,6 +437,21 @@ fn taken(media: &mut [Media], ticket: u64, at: Nanos) -> Option<Spent> {
         taken = media.take_spent(ticket, at).or(taken);
     }
     taken
+}
+
+/// Returns how long the media of all controllers have worked.
+fn active_of(media: &[Media]) -> Active {
+    if let [media] = media {
+        return media.active();
+    }
+    let share = 1.0 / media.len() as f64;
+    let mut all = Active::default();
+    for media in media {
+        let one = media.active();
+        all.read_ns += one.read_ns * share;
+        all.write_ns += one.write_ns * share;
+    }
+    all
 }
 
 #[cfg(test)]

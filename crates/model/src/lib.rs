@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
 pub mod device;
 pub mod drive;
 pub mod explain;
@@ -16,6 +17,7 @@ pub mod link;
 pub mod machine;
 pub mod media;
 mod noise;
+mod order;
 mod pending;
 pub mod power;
 pub mod run;

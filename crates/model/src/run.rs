@@ -15,6 +15,7 @@ use iogauge_core::{Nanos, Stop};
 use crate::drive::{Drive, Returned};
 use crate::explain::{RowParts, RowSums};
 use crate::machine::Machine;
+use crate::order::Order;
 use crate::thread::{Position, Thread};
 
 /// The longest time between two checks of the stage.
@@ -106,8 +107,7 @@ pub fn replay<Clock>(
 struct StageRunner<'a> {
     account: StageAccount<'a>,
     threads: Vec<Thread<'a>>,
-    /// When each thread takes its next step.
-    due: Vec<Nanos>,
+    order: Order,
     start: Nanos,
     now: Nanos,
     interval: Nanos,
@@ -154,7 +154,7 @@ impl<'a> StageRunner<'a> {
         }
         Ok(Self {
             account,
-            due: threads.iter().map(Thread::due).collect(),
+            order: Order::new(threads.iter().map(Thread::due)),
             threads,
             start,
             now: start,
@@ -171,7 +171,7 @@ impl<'a> StageRunner<'a> {
     ) {
         let mut returned: Vec<Returned> = Vec::new();
         while !self.account.is_over() {
-            let (thread, index) = self.earliest();
+            let (thread, index) = self.order.first();
             let (event, drive) = soonest(drives);
             let at = thread.min(event);
             if at == Nanos::MAX {
@@ -191,30 +191,40 @@ impl<'a> StageRunner<'a> {
                         book.returned(slot, done.at, inside);
                     }
                     self.threads[index].arrive(slot, done.at);
-                    self.due[index] = self.threads[index].due();
+                    self.order.set(index, self.threads[index].due());
                 }
             } else {
-                let mut log = |record| sink(Event::Request(record));
-                self.threads[index].step(at, drives, &mut log);
-                self.due[index] = self.threads[index].due();
-                if self.threads[index].finished() {
-                    self.end(index);
-                }
+                self.run_thread(index, at, drives, sink);
             }
         }
         self.collect(sink);
     }
 
-    /// Returns the thread that continues next, and when; of several at one instant, the first in the job file.
+    /// Runs one thread from `at` on, as long as neither another thread, nor a drive, nor a check of the stage is next.
     #[inline]
-    fn earliest(&self) -> (Nanos, usize) {
-        let mut earliest = (Nanos::MAX, 0);
-        for (index, &due) in self.due.iter().enumerate() {
-            if due < earliest.0 {
-                earliest = (due, index);
+    fn run_thread(
+        &mut self,
+        index: usize,
+        mut at: Nanos,
+        drives: &mut [impl Drive],
+        sink: &mut impl FnMut(Event),
+    ) {
+        let mut log = |record| sink(Event::Request(record));
+        let rival = self.order.rival_of(index);
+        let thread = &mut self.threads[index];
+        loop {
+            thread.step(at, drives, &mut log);
+            let due = thread.due();
+            if (due, index) > rival || due >= self.look || due >= soonest(drives).0 {
+                self.order.set(index, due);
+                break;
             }
+            at = due;
+            self.now = self.now.max(at);
         }
-        earliest
+        if thread.finished() {
+            self.end(index);
+        }
     }
 
     /// Stops one thread from issuing. One that still waits for others never begins.
@@ -223,7 +233,7 @@ impl<'a> StageRunner<'a> {
             return self.end(index);
         }
         self.threads[index].stop(self.now);
-        self.due[index] = self.threads[index].due();
+        self.order.set(index, self.threads[index].due());
     }
 
     /// Passes on intervals, checks rates, and asks whether to continue.
@@ -314,7 +324,7 @@ impl<'a> StageRunner<'a> {
             let at = self.now.max(self.start + thread.plan.start_delay_ns);
             thread.begin(at);
             self.account.begun(index, at);
-            self.due[index] = self.threads[index].due();
+            self.order.set(index, self.threads[index].due());
         }
     }
 }
