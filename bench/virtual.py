@@ -90,11 +90,16 @@ def timed(load: Load, ios: int, *, seed: int) -> Timed:
     )
 
 
+def core() -> int:
+    """Return the CPU of these runs: the last one."""
+    return max(os.sched_getaffinity(0))
+
+
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Pin this thread, and those that it starts, to the last CPU."""
+    """Pin this thread, and those that it starts, to the CPU of these runs."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
+    os.sched_setaffinity(0, {core()})
     try:
         yield
     finally:

@@ -1,33 +1,44 @@
-"""How fast drive models run on one core, compared with other simulators, and whether time is linear in requests.
+"""How fast drive models run on one core, compared with the null engine and with other simulators, and whether time is
+linear in requests.
+
+The null engine, as a user starts it on the same core in the same minute, is the measure: a modelled request passes
+through the same worker and recorder, and has a drive besides. iogauge keeps all its statistics in both.
 
 The simulators were measured once: their figures are constants, each the best of its range. Their load is the nearest
-that they offer to that of the models here. iogauge keeps all its statistics.
-
-MQSim and FEMU were measured in simulated 4K I/Os per second of wall time, on one core.
+that they offer to that of the models here. MQSim and SimpleSSD were measured in simulated 4K I/Os per second of wall
+time, on one core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
 
 import numpy as np
 
+from bench import peers
+from bench.cases import null
 from bench.pairs import Estimate, interleave
-from bench.results import Finding, Row
+from bench.results import Finding, Row, ratio_row
 from bench.settings import Settings, note
-from bench.virtual import Load, Timed, timed
+from bench.virtual import Load, Timed, core, timed
 
 READS = Load(rw="randread", drive="p4800x", machine="ideal")
 WRITES = Load(rw="randwrite", drive="p3700-800g", machine="ideal")
+LOADS = {
+    "p4800x, 4k random reads, 4x4": READS,
+    "p4800x, half of them writes": Load(rw="randrw", drive="p4800x", machine="ideal"),
+    "p4800x, reads, behind anandtech-linux": Load(rw="randread", drive="p4800x", machine="anandtech-linux"),
+    "p3700-800g, 4k random writes, 4x4": WRITES,
+}
+"""The loads whose speed is measured, by what a row says of them."""
 READ_PEERS = {"MQSim, ideal map": 274_000, "MQSim, its own map": 87_000, "SimpleSSD": 126_000}
 WRITE_PEERS = {
     "MQSim, ideal map, no collection yet": 175_000,
     "MQSim, its own map": 44_000,
     "SimpleSSD": 83_000,
 }
-READ_GOAL = 8e6
-WRITE_GOAL = 2e6
+XPOINT_GOAL = 1 / 3
+FLASH_GOAL = 1 / 8
 
 SPEED_IOS = 8_000_000
 SIZES = (1_000_000, 2_000_000, 4_000_000, 8_000_000)
@@ -35,48 +46,52 @@ EXPONENT_GOAL = 0.05
 
 
 def speed(settings: Settings) -> Finding:
-    """Measure simulated I/Os a second: reads of an XPoint drive, and writes to flash that always collects garbage."""
+    """Measure simulated I/Os a second: of an XPoint drive, and of flash that always collects garbage."""
     ios = round(SPEED_IOS * settings.scale)
-    reads: list[Timed] = []
-    writes: list[Timed] = []
-    read_seeds, write_seeds = count(), count()
-    for read, write in interleave(
-        lambda: timed(READS, ios, seed=next(read_seeds)),
-        lambda: timed(WRITES, ios, seed=next(write_seeds)),
-        pairs=settings.pairs,
-    ):
-        reads.append(read)
-        writes.append(write)
-        note(
-            f"model {len(reads)}/{settings.pairs}: {read.ios_per_s:,.0f} reads, {write.ios_per_s:,.0f} writes"
-        )
+    null_job = {**null.JOB, "runtime": settings.seconds(3)}
+    null_iops: list[float] = []
+    runs: dict[str, list[Timed]] = {name: [] for name in LOADS}
+
+    def run_null() -> None:
+        null_iops.append(peers.iogauge(null_job, pin=core()).iops)
+
+    def run_models() -> None:
+        for name, load in LOADS.items():
+            runs[name].append(timed(load, ios, seed=len(runs[name])))
+
+    for _ in interleave(run_null, run_models, pairs=settings.pairs):
+        speeds = ", ".join(f"{past[-1].ios_per_s:,.0f}" for past in runs.values())
+        note(f"model {len(null_iops)}/{settings.pairs}: null {null_iops[-1]:,.0f}, models {speeds}")
+    writes = next(runs[name] for name, load in LOADS.items() if load is WRITES)
     made_s = [one.made_s for one in writes]
     amplification = [one.write_amplification or 0.0 for one in writes]
     return Finding(
         rows=[
-            *speed_rows("model p4800x, 4k random reads, 4x4", reads, goal=READ_GOAL, peers=READ_PEERS),
-            *speed_rows(
-                "model p3700-800g, 4k random writes, 4x4", writes, goal=WRITE_GOAL, peers=WRITE_PEERS
-            ),
+            *(row for name, load in LOADS.items() for row in speed_rows(name, load, runs[name], null_iops)),
             Row("model p3700-800g, made and in its steady state", "s", Estimate.of(made_s).median),
             Row("model p3700-800g, write amplification", "", Estimate.of(amplification).median),
         ],
         samples={
-            "reads_per_s": [one.ios_per_s for one in reads],
-            "writes_per_s": [one.ios_per_s for one in writes],
+            "null_iops": null_iops,
+            **{f"{name}: per_s": [run.ios_per_s for run in past] for name, past in runs.items()},
             "writes_made_s": made_s,
         },
     )
 
 
-def speed_rows(measure: str, runs: Sequence[Timed], *, goal: float, peers: Mapping[str, float]) -> list[Row]:
-    """Return the row of a speed against its goal, and a row for every simulator."""
+def speed_rows(name: str, load: Load, runs: Sequence[Timed], null_iops: Sequence[float]) -> list[Row]:
+    """Return the row of a speed beside the null engine's, and a row for every simulator that has the load."""
     speeds = [run.ios_per_s for run in runs]
-    median = Estimate.of(speeds).median
-    rows = [Row(measure, "I/Os per s", median, goal=f"median >= {goal:,.0f}", met=median >= goal)]
-    for peer, figure in peers.items():
+    goal = FLASH_GOAL if load is WRITES else XPOINT_GOAL
+    rows = [ratio_row(f"model {name} / null", "I/Os per s", speeds, null_iops, at_least=goal)]
+    simulators: Mapping[str, float] = {}
+    if load is READS:
+        simulators = READ_PEERS
+    elif load is WRITES:
+        simulators = WRITE_PEERS
+    for peer, figure in simulators.items():
         ratio = Estimate.of([speed / figure for speed in speeds])
-        rows.append(Row(f"  compared with {peer}", "I/Os per s", median, figure, ratio))
+        rows.append(Row(f"  compared with {peer}", "I/Os per s", Estimate.of(speeds).median, figure, ratio))
     return rows
 
 

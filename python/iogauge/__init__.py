@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from iogauge.library.job_options import JobOption, options
     from iogauge.library.models.compared import ModelComparison, compare_models
     from iogauge.library.models.described import Model, model
+    from iogauge.library.models.explained import ModelExplanation, explain_model
     from iogauge.library.models.fitted import FittedModel, fit_published, fit_twin
     from iogauge.library.models.listed import Models, models
     from iogauge.library.models.own import new_model
@@ -96,6 +97,7 @@ __all__ = [
     "Latency",
     "Model",
     "ModelComparison",
+    "ModelExplanation",
     "ModelServer",
     "Models",
     "Plan",
@@ -128,6 +130,7 @@ __all__ = [
     "compare",
     "compare_models",
     "drive_info",
+    "explain_model",
     "export_tables",
     "find",
     "fit_published",
@@ -184,6 +187,7 @@ _MODULES = {
     "Latency": "library.running.result",
     "Model": "library.models.described",
     "ModelComparison": "library.models.compared",
+    "ModelExplanation": "library.models.explained",
     "ModelServer": "library.models.served",
     "Models": "library.models.listed",
     "Plan": "library.plan",
@@ -215,6 +219,7 @@ _MODULES = {
     "compare": "library.reading.compare",
     "compare_models": "library.models.compared",
     "drive_info": "library.drive.info",
+    "explain_model": "library.models.explained",
     "export_tables": "library.reading.questions",
     "fit_published": "library.models.fitted",
     "find": "library.find.search",

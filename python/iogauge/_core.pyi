@@ -29,11 +29,24 @@ class RunHandle:
 class ModelHandle:
     """A run on drive models in progress: the same as ``RunHandle``, in virtual time."""
 
-    def __init__(self, plan: str, drives: list[tuple[str, int]], machine: str, spill: int | None) -> None:
-        """``drives``: JSON and seed of each; a file's ``fd`` is the index of its drive. ``machine``: JSON."""
+    def __init__(
+        self,
+        plan: str,
+        drives: list[tuple[str, int]],
+        machine: str,
+        spill: int | None,
+        explain: bool = False,
+    ) -> None:
+        """``drives``: JSON and seed of each; a file's ``fd`` is the index of its drive. ``machine``: JSON.
+
+        ``explain``: say where the time of the requests went.
+        """
 
     def poll(self, timeout_s: float) -> list[tuple[str, str]]:
-        """Return ("interval", JSON), ("held", index of a stage) and ("finished", JSON) events."""
+        """Return ("interval", JSON), ("held", index of a stage), ("explained", JSON) and ("finished", JSON) events.
+
+        "explained" comes for each row of a stage that is over, if the run is explained.
+        """
 
     def proceed(self, refusal: str | None = None) -> None:
         """Let a run that is held go on; with a ``refusal`` the run ends there, and that is its error."""
@@ -163,6 +176,9 @@ __version__: str
 
 def check_model(drive: str, machine: str) -> None:
     """Check a drive and a machine, as JSON. Raise CoreError with the invalid parameter."""
+
+def model_parts() -> str:
+    """Return the parts of a modelled request's latency as JSON: name, meaning, and whether it is host time."""
 
 def probe(plan: str) -> list[tuple[str, str, str]]:
     """Return a warning (code, message, hint) for each thing that the engines will do differently from the plan."""

@@ -213,9 +213,9 @@ pub struct Completion {
 /// What a worker wants next. A worker never blocks, reads no clock and does no I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Submit this request. More may follow at the same instant: call `next` again before submitting, up to the size of
-    /// a batch.
-    Issue(Request),
+    /// Submit the request in this slot. More may follow at the same instant: call `next` again before submitting, up to
+    /// the size of a batch.
+    Issue(u32),
     /// Wait for this many completions or until this instant, whichever comes first. `completions` is zero if nothing is
     /// in flight, and `until` is then set. `until` is `None` if only completions end the wait.
     Wait {

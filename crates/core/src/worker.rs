@@ -88,8 +88,8 @@ pub struct Worker {
     replay: bool,
     /// False in a trimwrite: only its writes count, since a trim precedes each of them.
     trims_count: bool,
-    /// Whether only its runtime ends it and every request is due at once.
-    unconstrained: bool,
+    /// Whether every request is due at once, and nothing looks at one before it is issued.
+    is_uniform: bool,
     think: Think,
     /// When the last request with a rate was due. The next request is never due before that, even by its own schedule:
     /// a write of a trimwrite waits for the trims of other files.
@@ -126,7 +126,7 @@ pub struct Worker {
 
 impl Worker {
     /// Returns what the worker wants at `now`. `now` never decreases.
-    #[inline(always)] // Copying a request that is returned in memory costs more than making it.
+    #[inline(always)]
     pub fn next(&mut self, now: Nanos) -> Want {
         let want = self.decide(now);
         if !matches!(want, Want::Issue(_)) {
@@ -266,11 +266,10 @@ impl Worker {
         self.count(&io);
         let intended = self.intended_at(io.kind, intended);
         let request = self.slots.take(&io, intended, due);
-        Want::Issue(if self.watched {
-            self.watch(request, &io)
-        } else {
-            request
-        })
+        if self.watched {
+            self.watch(request, &io);
+        }
+        Want::Issue(request.slot)
     }
 
     /// Returns when a request without a schedule was due: now, or as soon as it had a slot if the generator is late.
@@ -309,8 +308,7 @@ impl Worker {
             self.think.issued();
         }
         if self.trims_count || io.kind != Kind::Trim {
-            self.issued.ios += 1;
-            self.issued.bytes += u64::from(io.length_bytes);
+            self.issued = self.issued.plus(1, u64::from(io.length_bytes));
         }
     }
 

@@ -137,7 +137,8 @@ fn allocations_of(plan: &WorkerPlan, feed: Option<Box<dyn Feed>>, requests: u64)
     let mut done = 0;
     while done < requests {
         let wake = match worker.next(now) {
-            Want::Issue(request) => {
+            Want::Issue(slot) => {
+                let request = *worker.request(slot);
                 // Service times and failures depend on the offset: they vary, and repeat in each run.
                 let service = 5_000 + request.offset_bytes / 4096 * 37 % 90_001;
                 in_flight.push((now, now + service, request));
@@ -182,10 +183,11 @@ fn allocations_of(plan: &WorkerPlan, feed: Option<Box<dyn Feed>>, requests: u64)
         }
     }
     worker.stop(now);
-    while let Want::Issue(sync) = worker.next(now) {
+    while let Want::Issue(slot) = worker.next(now) {
+        let sync = *worker.request(slot);
         assert_eq!(sync.kind, Kind::Sync, "only the syncs of the end are left");
         let completion = Completion {
-            slot: sync.slot,
+            slot,
             start: now,
             issued: Some(now),
             done: now,

@@ -5,6 +5,8 @@
 //! command, spans several controllers, must be durable on a drive with a volatile buffer, or must wait outside. It is
 //! then split into parts, which return one by one.
 
+mod outside;
+
 use std::collections::VecDeque;
 
 use iogauge_core::generate::child_seed;
@@ -12,12 +14,14 @@ use iogauge_core::results::DriveResult;
 use iogauge_core::{Kind, Nanos};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::explain::Spent;
 use crate::link::Link;
 use crate::media::Media;
 use crate::media::nand::{NandCounters, Wear};
 use crate::pending::Pending;
 use crate::power::{Drawn, Power};
 use crate::spec::DriveSpec;
+use outside::Outside;
 
 /// A request that was split into parts.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,8 @@ pub struct Device {
     /// Requests whose end became known after they were submitted.
     known: Pending,
     back: Vec<Returned>,
+    /// Where the time of requests goes outside of the media, if they are explained.
+    outside: Option<Box<Outside>>,
 }
 
 impl Device {
@@ -92,6 +98,7 @@ impl Device {
             unused: Vec::new(),
             known: Pending::default(),
             back: Vec::new(),
+            outside: None,
             spec: spec.clone(),
         })
     }
@@ -166,9 +173,10 @@ impl Device {
     }
 
     /// Lets a request in that need not wait.
-    fn enter(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
-        if self.is_plain(&access) {
-            let done = self.media[0].submit(now, access);
+    #[inline]
+    fn enter(&mut self, now: Nanos, access: &Access) -> Option<Nanos> {
+        if self.is_plain(access) {
+            let done = self.media[0].submit(now, *access);
             match done {
                 Some(at) => self.busy_until(at),
                 None => self.inside += 1,
@@ -176,9 +184,9 @@ impl Device {
             return done;
         }
         let durable = access.durable && self.media[0].volatile();
-        let commands = self.commands_of(&access);
+        let commands = self.commands_of(access);
         self.inside += commands;
-        self.submit_in_parts(now, access, durable, commands);
+        self.submit_in_parts(now, *access, durable, commands);
         None
     }
 
@@ -190,7 +198,9 @@ impl Device {
             (Kind::Sync | Kind::DataSync | Kind::RangeSync, controllers) => controllers,
             (Kind::Trim, 1) => 1,
             (Kind::Trim, _) => length as usize / self.spec.stripe_bytes as usize + 2,
-            (_, 1) => length.div_ceil(most).max(1) as usize,
+            // By far the most frequent case, without a division.
+            (_, 1) if length <= most => 1,
+            (_, 1) => length.div_ceil(most) as usize,
             (_, _) => {
                 (length / most.min(self.spec.stripe_bytes) + length / self.spec.stripe_bytes)
                     as usize
@@ -200,6 +210,7 @@ impl Device {
     }
 
     /// Whether a request may enter now. A request of more commands than may be inside enters alone.
+    #[inline]
     fn has_room(&self, access: &Access) -> bool {
         self.inside == 0 || self.inside + self.commands_of(access) <= self.queue
     }
@@ -290,6 +301,10 @@ impl Device {
         if split.parts_left > 0 {
             return;
         }
+        if let Some(outside) = &mut self.outside {
+            let (part, at) = (PART | u64::from(place), split.returned_at);
+            outside.add(split.access.ticket, taken(&mut self.media, part, at));
+        }
         if split.durable {
             split.durable = false;
             split.parts_left = 1;
@@ -314,7 +329,10 @@ impl Device {
                 return;
             }
             self.waiting.pop_front();
-            if let Some(at) = self.enter(now, access) {
+            if let Some(outside) = &mut self.outside {
+                outside.enter(access.ticket, now);
+            }
+            if let Some(at) = self.enter(now, &access) {
                 self.inside += 1;
                 self.known.push(access.ticket, at);
             }
@@ -330,14 +348,15 @@ impl Drive for Device {
         } else {
             self.idle_since
         };
-        let active = self.active();
-        let bytes = access.length_bytes;
-        let admitted = self
+        let (media, bytes) = (&self.media, access.length_bytes);
+        let from = self
             .power
-            .admit(now as f64, idle_since as f64, bytes, active);
-        let from = libm::ceil(admitted) as Nanos;
+            .enter(now, idle_since, bytes, || active_of(media));
         if from <= now && self.waiting.is_empty() && self.has_room(&access) {
-            return self.enter(now, access);
+            return self.enter(now, &access);
+        }
+        if let Some(outside) = &mut self.outside {
+            outside.wait(access.ticket, now, from, self.power.is_throttled());
         }
         self.waiting.push_back((from, access));
         self.busy_until(from);
@@ -392,20 +411,47 @@ impl Drive for Device {
         self.media[0].volatile()
     }
 
-    #[inline]
     fn active(&self) -> Active {
-        if let [media] = &self.media[..] {
-            return media.active();
-        }
-        let share = 1.0 / self.media.len() as f64;
-        let mut all = Active::default();
-        for media in &self.media {
-            let one = media.active();
-            all.read_ns += one.read_ns * share;
-            all.write_ns += one.write_ns * share;
-        }
-        all
+        active_of(&self.media)
     }
+
+    fn explain(&mut self) {
+        self.outside = Some(Box::default());
+        self.media.iter_mut().for_each(Media::explain);
+    }
+
+    fn is_explained(&self) -> bool {
+        self.outside.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        let outside = self.outside.as_mut()?;
+        outside.join(ticket, taken(&mut self.media, ticket, at))
+    }
+}
+
+/// Takes what a command spent its time on from the media that served it. The others forget commands of its ticket.
+fn taken(media: &mut [Media], ticket: u64, at: Nanos) -> Option<Spent> {
+    let mut taken = None;
+    for media in media {
+        taken = media.take_spent(ticket, at).or(taken);
+    }
+    taken
+}
+
+/// Returns how long the media of all controllers have worked.
+fn active_of(media: &[Media]) -> Active {
+    if let [media] = media {
+        return media.active();
+    }
+    let share = 1.0 / media.len() as f64;
+    let mut all = Active::default();
+    for media in media {
+        let one = media.active();
+        all.read_ns += one.read_ns * share;
+        all.write_ns += one.write_ns * share;
+    }
+    all
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use iogauge_core::{Kind, Nanos};
 
+use crate::explain::Spent;
+
 /// Bytes that media read or write at a time, and the unit of maps and buffers.
 pub const CHUNK: u64 = 4096;
 
@@ -53,6 +55,18 @@ pub trait Drive {
     }
     /// Returns how long its media have worked so far, by direction.
     fn active(&self) -> Active;
+    /// Notes from now on where requests spend their time. Call it before the first request. A drive that cannot is not
+    /// explained.
+    fn explain(&mut self) {}
+    /// Whether it notes where requests spend their time.
+    fn is_explained(&self) -> bool {
+        false
+    }
+    /// Takes what the request `ticket` spent its time on, from its submission until it returned at `at`; `None` if that
+    /// was not noted. Call it for each request that returns before its ticket is used again.
+    fn take_spent(&mut self, _ticket: u64, _at: Nanos) -> Option<Spent> {
+        None
+    }
 }
 
 /// Time for which the media worked, ns, weighted by the share that was busy: half of the dies for 2 ns count as 1 ns.

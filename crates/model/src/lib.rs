@@ -8,13 +8,16 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
 pub mod device;
 pub mod drive;
+pub mod explain;
 mod exponential;
 pub mod link;
 pub mod machine;
 pub mod media;
 mod noise;
+mod order;
 mod pending;
 pub mod power;
 pub mod run;
@@ -24,6 +27,7 @@ mod thread;
 
 pub use device::Device;
 pub use drive::{Access, Active, Drive, Returned};
+pub use explain::{Part, RowParts, Spent};
 pub use machine::Machine;
 pub use media::MediaSpec;
 pub use media::nand::Nand;

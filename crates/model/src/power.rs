@@ -137,6 +137,10 @@ pub(crate) struct Power {
     thermal: Option<ThermalSpec>,
     /// Idle time after which the first state begins; infinite without states.
     first_after: f64,
+    /// That time in whole nanoseconds, the longest after which the drive is still awake.
+    awake_for: Nanos,
+    /// Until then, a drive that is awake lets every request in at once; 0 while it is throttled.
+    calm_until: Nanos,
     /// Energy saved in low-power states, J, and the time spent there, ns.
     saved: f64,
     low_ns: f64,
@@ -167,11 +171,12 @@ impl Power {
         let celsius = thermal.map_or(0.0, |thermal| {
             thermal.ambient_C + thermal.rise_C_per_W * spec.idle_W
         });
-        Self {
-            first_after: spec
-                .states
-                .first()
-                .map_or(f64::INFINITY, |state| state.after_ns),
+        let first = spec.states.first();
+        let first_after = first.map_or(f64::INFINITY, |state| state.after_ns);
+        let mut power = Self {
+            calm_until: 0,
+            awake_for: first_after as Nanos,
+            first_after,
             node: Node {
                 celsius,
                 hottest: celsius,
@@ -190,13 +195,39 @@ impl Power {
             thermal,
             saved: 0.0,
             low_ns: 0.0,
+        };
+        power.set_calm();
+        power
+    }
+
+    /// Notes until when requests need no look at the thermal node.
+    fn set_calm(&mut self) {
+        self.calm_until = if self.node.throttled {
+            0
+        } else {
+            libm::ceil(self.node.next) as Nanos
+        };
+    }
+
+    /// Works as [`Power::admit`] in whole nanoseconds. `active` is called only if the drive may sleep or throttle.
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        now: Nanos,
+        idle_since: Nanos,
+        bytes: u32,
+        active: impl FnOnce() -> Active,
+    ) -> Nanos {
+        if now < self.calm_until && now - idle_since <= self.awake_for {
+            return now;
         }
+        libm::ceil(self.admit(now as f64, idle_since as f64, bytes, active())) as Nanos
     }
 
     /// Admits a request of `bytes` at `now`, after the drive was idle since `idle_since` (`now` if it was busy).
     /// Returns when the request enters.
-    #[inline]
-    pub(crate) fn admit(&mut self, now: f64, idle_since: f64, bytes: u32, active: Active) -> f64 {
+    #[cold]
+    fn admit(&mut self, now: f64, idle_since: f64, bytes: u32, active: Active) -> f64 {
         let mut at = now;
         if now - idle_since > self.first_after {
             at = self.wake(now, idle_since);
@@ -212,6 +243,11 @@ impl Power {
             self.node.gate = at + f64::from(bytes) * 1e9 / rate;
         }
         at
+    }
+
+    /// Whether the drive limits its rate since it is hot.
+    pub(crate) fn is_throttled(&self) -> bool {
+        self.node.throttled
     }
 
     /// Returns when the drive is awake.
@@ -277,6 +313,7 @@ impl Power {
             node.throttled = false;
         }
         (node.at, node.energy, node.next) = (now, energy, now + LOOK_NS);
+        self.set_calm();
     }
 
     /// Returns what was drawn by `now`. The drive has been idle since `idle_since`.

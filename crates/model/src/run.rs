@@ -13,7 +13,9 @@ use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Stop};
 
 use crate::drive::{Drive, Returned};
+use crate::explain::{RowParts, RowSums};
 use crate::machine::Machine;
+use crate::order::Order;
 use crate::thread::{Position, Thread};
 
 /// The longest time between two checks of the stage.
@@ -28,6 +30,8 @@ pub enum Event {
     Held(usize),
     /// A request completed; only if the plan logs requests.
     Request(LogRecord),
+    /// A stage is over, and this is where the time of a row's requests went; only if the drives are explained.
+    Explained(Box<RowParts>),
 }
 
 /// Runs `plan` on `drives` behind `machine`, and passes events to `sink`. The `fd` of a file is the index of its drive.
@@ -81,8 +85,13 @@ pub fn replay<Clock>(
             result.stopped_by = Some(Stop::Interrupt);
             break;
         }
-        let mut runner = StageRunner::new(plan, machine, index, result.elapsed_ns, open_feed)?;
+        let explained = drives.iter().any(Drive::is_explained);
+        let start = result.elapsed_ns;
+        let mut runner = StageRunner::new(plan, machine, index, start, explained, open_feed)?;
         runner.run(drives, sink, should_continue);
+        if explained {
+            runner.explain(index, sink);
+        }
         result.elapsed_ns = runner.now;
         let stage = runner.account.into_result();
         let ends_run = stage.ends_run;
@@ -98,8 +107,7 @@ pub fn replay<Clock>(
 struct StageRunner<'a> {
     account: StageAccount<'a>,
     threads: Vec<Thread<'a>>,
-    /// When each thread takes its next step.
-    due: Vec<Nanos>,
+    order: Order,
     start: Nanos,
     now: Nanos,
     interval: Nanos,
@@ -113,6 +121,7 @@ impl<'a> StageRunner<'a> {
         machine: &'a Machine,
         index: usize,
         start: Nanos,
+        explained: bool,
         open_feed: OpenFeed<'_>,
     ) -> Result<Self, String> {
         let stage = &plan.stages[index];
@@ -131,6 +140,7 @@ impl<'a> StageRunner<'a> {
                     noise_seed: child_seed(plan.seed, account.run_worker(worker) as u64),
                     log_origin: plan.request_log.then(|| account.log_origin(worker)),
                     share: account.share(worker),
+                    explained,
                 },
                 feed,
             )?);
@@ -144,7 +154,7 @@ impl<'a> StageRunner<'a> {
         }
         Ok(Self {
             account,
-            due: threads.iter().map(Thread::due).collect(),
+            order: Order::new(threads.iter().map(Thread::due)),
             threads,
             start,
             now: start,
@@ -161,7 +171,7 @@ impl<'a> StageRunner<'a> {
     ) {
         let mut returned: Vec<Returned> = Vec::new();
         while !self.account.is_over() {
-            let (thread, index) = self.earliest();
+            let (thread, index) = self.order.first();
             let (event, drive) = soonest(drives);
             let at = thread.min(event);
             if at == Nanos::MAX {
@@ -176,31 +186,45 @@ impl<'a> StageRunner<'a> {
                 drives[drive].advance(at, &mut returned);
                 for done in returned.drain(..) {
                     let (index, slot) = ((done.ticket >> 32) as usize, done.ticket as u32);
+                    if let Some(book) = &mut self.threads[index].book {
+                        let inside = drives[drive].take_spent(done.ticket, done.at);
+                        book.returned(slot, done.at, inside);
+                    }
                     self.threads[index].arrive(slot, done.at);
-                    self.due[index] = self.threads[index].due();
+                    self.order.set(index, self.threads[index].due());
                 }
             } else {
-                let mut log = |record| sink(Event::Request(record));
-                self.threads[index].step(at, drives, &mut log);
-                self.due[index] = self.threads[index].due();
-                if self.threads[index].finished() {
-                    self.end(index);
-                }
+                self.run_thread(index, at, drives, sink);
             }
         }
         self.collect(sink);
     }
 
-    /// Returns the thread that continues next, and when; of several at one instant, the first in the job file.
+    /// Runs one thread from `at` on, as long as neither another thread, nor a drive, nor a check of the stage is next.
     #[inline]
-    fn earliest(&self) -> (Nanos, usize) {
-        let mut earliest = (Nanos::MAX, 0);
-        for (index, &due) in self.due.iter().enumerate() {
-            if due < earliest.0 {
-                earliest = (due, index);
+    fn run_thread(
+        &mut self,
+        index: usize,
+        mut at: Nanos,
+        drives: &mut [impl Drive],
+        sink: &mut impl FnMut(Event),
+    ) {
+        let mut log = |record| sink(Event::Request(record));
+        let rival = self.order.rival_of(index);
+        let thread = &mut self.threads[index];
+        loop {
+            thread.step(at, drives, &mut log);
+            let due = thread.due();
+            if (due, index) > rival || due >= self.look || due >= soonest(drives).0 {
+                self.order.set(index, due);
+                break;
             }
+            at = due;
+            self.now = self.now.max(at);
         }
-        earliest
+        if thread.finished() {
+            self.end(index);
+        }
     }
 
     /// Stops one thread from issuing. One that still waits for others never begins.
@@ -209,7 +233,7 @@ impl<'a> StageRunner<'a> {
             return self.end(index);
         }
         self.threads[index].stop(self.now);
-        self.due[index] = self.threads[index].due();
+        self.order.set(index, self.threads[index].due());
     }
 
     /// Passes on intervals, checks rates, and asks whether to continue.
@@ -243,6 +267,24 @@ impl<'a> StageRunner<'a> {
         }
         for index in self.account.settled() {
             self.stop(index);
+        }
+    }
+
+    /// Passes on where the time of the requests went, row by row in the order of their first workers.
+    fn explain(&self, stage: usize, sink: &mut impl FnMut(Event)) {
+        let mut rows: Vec<RowSums> = Vec::new();
+        for thread in &self.threads {
+            let row = rows.iter().position(|row| row.row() == thread.plan.row);
+            let row = row.unwrap_or_else(|| {
+                rows.push(RowSums::new(thread.plan.row, &thread.plan.name));
+                rows.len() - 1
+            });
+            if let Some(book) = &thread.book {
+                rows[row].add(book);
+            }
+        }
+        for row in rows {
+            sink(Event::Explained(Box::new(row.row_parts(stage as u32))));
         }
     }
 
@@ -282,7 +324,7 @@ impl<'a> StageRunner<'a> {
             let at = self.now.max(self.start + thread.plan.start_delay_ns);
             thread.begin(at);
             self.account.begun(index, at);
-            self.due[index] = self.threads[index].due();
+            self.order.set(index, self.threads[index].due());
         }
     }
 }

@@ -10,9 +10,11 @@ use iogauge_core::log_record::{LogOrigin, LogRecord};
 use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice, SliceSource};
 use iogauge_core::replay::Feed;
-use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
+use iogauge_core::{Completion, Kind, Nanos, Want, Worker};
 
+use crate::arrivals::Arrivals;
 use crate::drive::{Access, Drive};
+use crate::explain::HostBook;
 use crate::exponential::Exponential;
 use crate::machine::{IdleSpec, Machine};
 use crate::noise::Noise;
@@ -137,16 +139,18 @@ pub(crate) struct Thread<'a> {
     /// When it continues.
     at: Nanos,
     activity: Activity,
-    /// What the worker wanted after the batch that is being submitted; `None`: call it again.
-    want_after_batch: Option<Want>,
-    batch: Vec<Request>,
+    /// What to do after the batch that is being submitted.
+    after_batch: Activity,
+    /// The slots of its requests.
+    batch: Vec<u32>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
-    /// Slots with known completions, and the instants of these, the earliest first.
-    completions: VecDeque<(u32, Nanos)>,
+    arrivals: Arrivals,
     stage_start: Nanos,
     interval: Nanos,
     log_origin: Option<LogOrigin>,
+    /// Where the time of its requests goes, if they are explained.
+    pub(crate) book: Option<Box<HostBook>>,
 }
 
 /// A thread's place in its run.
@@ -164,6 +168,8 @@ pub(crate) struct Position {
     pub(crate) log_origin: Option<LogOrigin>,
     /// Its share of a flow, if it has one.
     pub(crate) share: Option<Share>,
+    /// Whether its requests are explained.
+    pub(crate) explained: bool,
 }
 
 impl<'a> Thread<'a> {
@@ -208,13 +214,14 @@ impl<'a> Thread<'a> {
             reap_limit: plan.engine.reap_batch as usize,
             at: Nanos::MAX,
             activity: Activity::Deciding,
-            want_after_batch: None,
+            after_batch: Activity::Deciding,
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
-            completions: VecDeque::with_capacity(depth as usize),
+            arrivals: Arrivals::new(depth),
             stage_start: position.stage_start,
             interval: position.interval,
             log_origin: position.log_origin,
+            book: (position.explained).then(|| Box::new(HostBook::new(depth as usize))),
         };
         thread.set_timer();
         Ok(thread)
@@ -251,11 +258,8 @@ impl<'a> Thread<'a> {
         match self.activity {
             Activity::Ended => Nanos::MAX,
             Activity::Waiting { min, until } => {
-                let last = min
-                    .checked_sub(1)
-                    .and_then(|last| self.completions.get(last));
-                let seen = match last {
-                    Some(&(_, at)) if at > self.at => at + self.wake_time(at - self.at),
+                let seen = match self.arrivals.arrival_of(min) {
+                    Some(at) if at > self.at => at + self.wake_time(at - self.at),
                     Some(_) => self.at,
                     None => Nanos::MAX,
                 };
@@ -289,10 +293,7 @@ impl<'a> Thread<'a> {
     /// Notes that the drive finishes the request in `slot` at `at`.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Nanos) {
-        let later = self.completions.iter().rev();
-        let later = later.take_while(|&&(_, other)| other > at).count();
-        self.completions
-            .insert(self.completions.len() - later, (slot, at));
+        self.arrivals.add(slot, at);
     }
 
     /// Does its work that is due at `now`, until it waits or calls a drive.
@@ -307,11 +308,17 @@ impl<'a> Thread<'a> {
             Activity::Deciding => self.decide(),
             Activity::Submitting { next, start } => self.submit(now, next, start, drives),
             Activity::Waiting { .. } => {
+                if let Some(book) = &mut self.book {
+                    book.looks(now, now.saturating_sub(self.at).min(self.costs.notice));
+                }
                 self.notice(now);
                 self.reap(log);
                 self.decide();
             }
             Activity::Spinning { .. } => {
+                if let Some(book) = &mut self.book {
+                    book.looks(now, 0);
+                }
                 self.cpu_ns += now.saturating_sub(self.at);
                 let resumes_at = self.noise.work(now, 0);
                 self.pass(resumes_at);
@@ -346,7 +353,7 @@ impl<'a> Thread<'a> {
         if self.costs.polls {
             self.cpu_ns += now.saturating_sub(self.at);
         }
-        if slept && self.completions.is_empty() {
+        if slept && self.arrivals.is_empty() {
             // The timer ended the wait.
             self.set_timer();
         }
@@ -360,9 +367,20 @@ impl<'a> Thread<'a> {
         loop {
             self.recorder.advance(self.at);
             self.batch.clear();
-            self.want_after_batch = self
-                .worker
-                .fill(self.at, self.submit_limit, &mut self.batch);
+            let want = self.worker.fill(self.at, self.submit_limit, |request| {
+                self.batch.push(request.slot)
+            });
+            // Its fields are read one by one: copying it at once would wait for the narrower stores into it.
+            self.after_batch = match want {
+                Some(Want::Finished) => Activity::Finished,
+                Some(Want::Wait { completions, until }) => Activity::Waiting {
+                    min: completions as usize,
+                    until: until.unwrap_or(Nanos::MAX),
+                },
+                Some(Want::Spin { until }) => Activity::Spinning { until },
+                // A modelled drive holds no data that a page cache could hide.
+                Some(Want::Issue(_) | Want::Settle) | None => Activity::Deciding,
+            };
             if self.in_ramp && self.at >= self.worker.measured_from() {
                 self.ramped();
             }
@@ -373,7 +391,7 @@ impl<'a> Thread<'a> {
                 self.activity = Activity::Submitting { next: 0, start };
                 return;
             }
-            self.do_rest();
+            self.activity = self.after_batch;
             if !matches!(self.activity, Activity::Deciding) {
                 return;
             }
@@ -400,10 +418,11 @@ impl<'a> Thread<'a> {
 
     #[inline]
     fn submit(&mut self, now: Nanos, next: usize, start: Nanos, drives: &mut [impl Drive]) {
-        let request = self.batch[next];
+        let slot = self.batch[next];
+        let request = self.worker.request(slot);
         let file = &self.plan.files[request.target as usize];
         let access = Access {
-            ticket: self.index << 32 | u64::from(request.slot),
+            ticket: self.index << 32 | u64::from(slot),
             kind: request.kind,
             offset_bytes: request.offset_bytes,
             length_bytes: request.length_bytes,
@@ -414,10 +433,18 @@ impl<'a> Thread<'a> {
             Kind::RangeSync => Some(now),
             _ => drives[file.fd as usize].submit(now, access),
         };
-        if let Some(at) = done {
-            self.arrive(request.slot, at);
+        if let Some(book) = &mut self.book {
+            let usual = self.costs.call + (next as Nanos + 1) * self.costs.request;
+            book.submitted(request.slot, start, now, usual);
+            if let Some(at) = done {
+                let inside = drives[file.fd as usize].take_spent(access.ticket, at);
+                book.returned(request.slot, at, inside);
+            }
         }
-        self.stamps[request.slot as usize] = (start, now);
+        if let Some(at) = done {
+            self.arrive(slot, at);
+        }
+        self.stamps[slot as usize] = (start, now);
         if next + 1 < self.batch.len() {
             self.prepare();
             self.activity = Activity::Submitting {
@@ -427,35 +454,22 @@ impl<'a> Thread<'a> {
             return;
         }
         // As in an engine, all requests of a call share one stamp.
-        for request in &self.batch {
-            self.stamps[request.slot as usize].1 = now;
+        for &slot in &self.batch {
+            self.stamps[slot as usize].1 = now;
         }
         let in_flight = self.worker.in_flight();
         self.busy.submitted(1, self.batch.len() as u32, in_flight);
-        self.do_rest();
-    }
-
-    /// Does what the worker wanted after its requests.
-    #[inline]
-    fn do_rest(&mut self) {
-        self.activity = match self.want_after_batch {
-            Some(Want::Finished) => Activity::Finished,
-            Some(Want::Wait { completions, until }) => Activity::Waiting {
-                min: completions as usize,
-                until: until.unwrap_or(Nanos::MAX),
-            },
-            Some(Want::Spin { until }) => Activity::Spinning { until },
-            // A modelled drive holds no data that a page cache could hide.
-            Some(Want::Issue(_) | Want::Settle) | None => Activity::Deciding,
-        };
+        self.activity = self.after_batch;
     }
 
     #[inline]
     fn reap(&mut self, log: &mut impl FnMut(LogRecord)) {
         let now = self.at;
-        let visible = self.completions.iter().take_while(|&&(_, at)| at <= now);
-        let count = visible.take(self.reap_limit).count();
-        for (slot, _) in self.completions.drain(..count) {
+        let mut count = 0;
+        while count < self.reap_limit
+            && let Some(slot) = self.arrivals.take(now)
+        {
+            count += 1;
             let (start, issued) = self.stamps[slot as usize];
             let request = self.worker.request(slot);
             let completion = Completion {
@@ -466,6 +480,10 @@ impl<'a> Thread<'a> {
                 result: Ok(request.length_bytes),
             };
             self.recorder.record(request, &completion);
+            if let Some(book) = &mut self.book {
+                let measured = completion.done >= self.worker.measured_from();
+                book.done(slot, request.kind.direction(), completion.done, measured);
+            }
             if let Some(log_origin) = &self.log_origin {
                 log(LogRecord::new(log_origin, request, &completion));
             }

@@ -152,6 +152,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::TracePairing>()?;
     module.add_class::<trace::TraceReuse>()?;
     module.add_function(wrap_pyfunction!(modelled::check_model, module)?)?;
+    module.add_function(wrap_pyfunction!(modelled::model_parts, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(handed_over, module)?)?;
     module.add_function(wrap_pyfunction!(allowed_cpus, module)?)?;

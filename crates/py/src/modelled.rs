@@ -15,7 +15,7 @@ use iogauge_engine::ClockFacts;
 use iogauge_engine::run::Hold;
 use iogauge_engine::run::rows_file::RowsFile;
 use iogauge_engine::run::spill::{FrameWriter, Spilled};
-use iogauge_model::{Device, DriveSpec, Machine};
+use iogauge_model::{Device, Drive, DriveSpec, Machine, Part, RowParts};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -30,6 +30,7 @@ const INTERVALS: usize = 64;
 enum Event {
     Interval(Box<Interval>),
     Held(usize),
+    Explained(Box<RowParts>),
     Finished(Box<RunResult<ClockFacts>>),
     Failed(String),
 }
@@ -65,6 +66,24 @@ pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
     parse_machine(machine).map(|_| ())
 }
 
+/// Returns the parts of a request's latency as JSON: `name`, `meaning` and whether it is `host` time, in the order in
+/// which a request comes to them.
+#[pyfunction]
+pub(crate) fn model_parts() -> PyResult<String> {
+    #[derive(serde::Serialize)]
+    struct Description {
+        name: &'static str,
+        meaning: &'static str,
+        host: bool,
+    }
+    let parts = Part::ALL.map(|part| Description {
+        name: part.name(),
+        meaning: part.meaning(),
+        host: part.is_of_host(),
+    });
+    to_json(&parts.as_slice())
+}
+
 /// A run on drive models.
 #[pyclass(frozen, module = "iogauge._core")]
 pub(crate) struct ModelHandle {
@@ -77,14 +96,16 @@ pub(crate) struct ModelHandle {
 #[pymethods]
 impl ModelHandle {
     /// Starts the run. `drives`: the JSON and the seed of each drive; the `fd` of a plan's file is its index. `spill`:
-    /// as for `RunHandle`; virtual time waits while it is written.
+    /// as for `RunHandle`; virtual time waits while it is written. `explain`: say where the time of the requests went.
     #[new]
+    #[pyo3(signature = (plan, drives, machine, spill, explain = false))]
     fn new(
         py: Python<'_>,
         plan: &str,
         drives: Vec<(String, u64)>,
         machine: &str,
         spill: Option<i32>,
+        explain: bool,
     ) -> PyResult<Self> {
         let plan = parse_plan(plan)?;
         let spill = descriptor::reopen(spill, Access::Append)?.filter(|_| plan.request_log);
@@ -93,7 +114,10 @@ impl ModelHandle {
             Device::new(&parse_drive(spec)?, *seed).map_err(|cause| invalid("drive", cause))
         };
         // Release the GIL: computing a flash drive's steady state takes a while.
-        let devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
+        let mut devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
+        if explain {
+            devices.iter_mut().for_each(Drive::explain);
+        }
         let files = plan.stages.iter().flat_map(|stage| &stage.workers);
         let mut files = files.flat_map(|worker| &worker.files);
         if !files.all(|file| (0..devices.len() as i32).contains(&file.fd)) {
@@ -135,8 +159,8 @@ impl ModelHandle {
         })
     }
 
-    /// Returns the events so far: `("interval", JSON)`, `("held", index of the stage)`, `("finished", JSON)`. Waits at
-    /// most `timeout_s` for the first.
+    /// Returns the events so far: `("interval", JSON)`, `("held", index of the stage)`, `("explained", JSON)` for each
+    /// row of a stage that is over, `("finished", JSON)`. Waits at most `timeout_s` for the first.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let events = py.detach(|| {
@@ -150,6 +174,7 @@ impl ModelHandle {
         let as_json = |event: Event| match event {
             Event::Interval(interval) => Ok(("interval", to_json(&*interval)?)),
             Event::Held(stage) => Ok(("held", stage.to_string())),
+            Event::Explained(row) => Ok(("explained", to_json(&*row)?)),
             Event::Finished(result) => Ok(("finished", to_json(&*result)?)),
             Event::Failed(cause) => Err(CoreError::new_err((cause, None::<String>))),
         };
@@ -258,6 +283,10 @@ impl ModelRunner {
                 if self.refusal.is_some() {
                     self.stop.store(true, Ordering::Relaxed);
                 }
+            }
+            iogauge_model::Event::Explained(row) => {
+                // A dropped handle is not an error.
+                let _ = self.events.send(Event::Explained(row));
             }
             iogauge_model::Event::Request(record) => {
                 self.batch.push(record);

@@ -32,7 +32,7 @@ from iogauge.calibrate.numbers import Free
 
 Vector = NDArray[np.float64]
 
-BEGUN_AGAIN = 5
+BEGUN_AGAIN = 2
 """How often a fit restarts from the best trial at most. It ends earlier once no step of ``STEPS`` gains ``ENOUGH``."""
 ENOUGH = 0.97
 """A restart must lower the cost below this share of the previous cost."""

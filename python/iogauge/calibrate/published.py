@@ -24,7 +24,7 @@ from iogauge.catalog.published import Point, held_out
 
 PULL = 0.5
 """A number that no row determines stays where its fit starts, because other models may be based on it."""
-DRIVE_IOS = 2_000_000
+DRIVE_IOS = 1_000_000
 """I/Os of one load in a drive's fit. The tail beyond 99.999 % belongs to the machine and is fitted there."""
 MACHINE_IOS = 10_000_000
 

@@ -67,7 +67,7 @@ def points() -> tuple[Point, ...]:
     """Return all rows.
 
     >>> len(points())
-    262
+    268
     """
     with _FILE.open(encoding="utf-8", newline="") as lines:
         return tuple(_point(number, row) for number, row in enumerate(csv.DictReader(lines), 1))

@@ -23,7 +23,7 @@ from iogauge.execution.figures import OwnBytes, row_figures
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.latency_split import OwnLatencies
 from iogauge.execution.layered import layered
-from iogauge.execution.modelled import CPUS, Virtual, check_model, refuse_mixture
+from iogauge.execution.modelled import CPUS, Virtual, check_model, part_meanings, refuse_mixture
 from iogauge.execution.plans.planning import Opened, make_plan
 from iogauge.execution.plans.rehearsal import rehearse
 from iogauge.execution.plans.stamping import refuse_models
@@ -60,6 +60,7 @@ __all__ = [
     "execute",
     "layered",
     "measure_ceiling",
+    "part_meanings",
     "purge",
     "refuse_files",
     "require_tracing",

@@ -15,6 +15,7 @@ from iogauge.schema import (
     Code,
     Interval,
     Notice,
+    RowParts,
     RunPlan,
     RunResult,
 )
@@ -71,6 +72,7 @@ def run_plan(
     on_spilled: Callable[[str | None], None] = lambda _: None,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None] | None = None,
+    on_explained: Callable[[RowParts], None] | None = None,
     on_stage: OnStage | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
@@ -79,7 +81,8 @@ def run_plan(
     ``interrupts`` must be entered: the first interrupt stops the run, the second one stops the wait for requests in
     flight. Every request is appended to the descriptor ``spill``; at the end, ``on_spilled`` gets the core's report on
     it. ``on_interval`` gets every interval, in order within a row. If it raises, the run is stopped and the error is
-    raised at its end. ``on_stage`` is called before every stage that is held; an IogaugeError ends the run there and is
+    raised at its end. ``on_explained`` gets where the time of each row's requests went, if the run is explained.
+    ``on_stage`` is called before every stage that is held; an IogaugeError ends the run there and is
     the error of its result. Raises IogaugeError if the run cannot be started.
     """
     try:
@@ -87,7 +90,14 @@ def run_plan(
     except _core.CoreError as error:
         raise _translated(error) from None
     try:
-        return _follow(handle, interrupts, on_interval or _ignore, on_stage or _ignore, on_message or _ignore)
+        return _follow(
+            handle,
+            interrupts,
+            on_interval or _ignore,
+            on_explained or _ignore,
+            on_stage or _ignore,
+            on_message or _ignore,
+        )
     finally:
         on_spilled(handle.spilled())
 
@@ -100,6 +110,7 @@ def _follow(
     handle: Handle,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None],
+    on_explained: Callable[[RowParts], None],
     on_stage: OnStage,
     say: Callable[[str], None],
 ) -> RunResult:
@@ -116,6 +127,8 @@ def _follow(
             for what, text in events:
                 if what == "interval" and failure is None:
                     on_interval(Interval.model_validate_json(text))
+                elif what == "explained":
+                    on_explained(RowParts.model_validate_json(text))
                 elif what == "held" and failure is None and not interrupts.count:
                     refusal = _refusal(on_stage, int(text), interrupts)
                     # After an interrupt the run is stopped below, even if a command failed because of it.

@@ -20,6 +20,8 @@ from iogauge.machine.judge import judge_row, unfinished
 from iogauge.schema import (
     EngineKind,
     JobFile,
+    PartMeaning,
+    RowParts,
     RunPlan,
     RunRecord,
     RunResult,
@@ -110,10 +112,13 @@ class Virtual:
         drives = {path: target.drive.parameters for path, target in modelled.items()}
         return cls(drives, first.machine.parameters)
 
-    def start(self, plan: RunPlan, spill: int | None = None) -> _core.ModelHandle:
-        """Begin a run, whose requests are logged to the descriptor ``spill``. Raises CoreError if it cannot begin."""
+    def start(self, plan: RunPlan, spill: int | None = None, *, explain: bool = False) -> _core.ModelHandle:
+        """Begin a run, whose requests are logged to the descriptor ``spill``. Raises CoreError if it cannot begin.
+
+        ``explain``: the core says where the time of the requests went.
+        """
         drives = [(text, seed_for(plan.seed, "drive", index)) for index, text in enumerate(self._drives)]
-        return _core.ModelHandle(plan.model_dump_json(), drives, self._machine, spill)
+        return _core.ModelHandle(plan.model_dump_json(), drives, self._machine, spill, explain)
 
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:
@@ -139,7 +144,45 @@ def simulate(
     parameter is out of its range, and KeyboardInterrupt if the run was interrupted.
     """
     virtual = Virtual(drives, machine)
-    plan = make_plan(
+    result = run_plan(_plan(jobs, virtual, seed), start=virtual.start, interrupts=interrupts)
+    if interrupts.count:
+        raise KeyboardInterrupt
+    return result
+
+
+def explain(
+    jobs: JobFile,
+    drives: Mapping[str, Parameters],
+    machine: Parameters,
+    *,
+    seed: int,
+    interrupts: Interrupts,
+) -> tuple[RunResult, list[RowParts]]:
+    """Run jobs as ``simulate`` does, and return also where the time of each row's requests went."""
+    virtual = Virtual(drives, machine)
+    rows: list[RowParts] = []
+    result = run_plan(
+        _plan(jobs, virtual, seed),
+        start=lambda plan, _: virtual.start(plan, explain=True),
+        interrupts=interrupts,
+        on_explained=rows.append,
+    )
+    if interrupts.count:
+        raise KeyboardInterrupt
+    return result, rows
+
+
+def part_meanings() -> tuple[PartMeaning, ...]:
+    """Return the parts of a modelled request's latency, in the order in which a request comes to them.
+
+    >>> [part.name for part in part_meanings() if part.host]
+    ['submission', 'noise', 'notice', 'reap']
+    """
+    return tuple(PartMeaning.model_validate(part) for part in json.loads(_core.model_parts()))
+
+
+def _plan(jobs: JobFile, virtual: Virtual, seed: int) -> RunPlan:
+    return make_plan(
         jobs,
         virtual.opened,
         seed=seed,
@@ -149,7 +192,3 @@ def simulate(
         cpus=CPUS,
         spins=False,
     )
-    result = run_plan(plan, start=virtual.start, interrupts=interrupts)
-    if interrupts.count:
-        raise KeyboardInterrupt
-    return result

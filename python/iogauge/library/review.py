@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -303,6 +304,7 @@ def measure(
     Ctrl-C.
     """
     from iogauge.execution import execute, layered, purge, require_tracing
+    from iogauge.execution.parallel import Parallel
     from iogauge.library.tunings.rungs import tuned_as
     from iogauge.machine.fingerprint import fingerprint_of
     from iogauge.reviews import runner
@@ -310,17 +312,20 @@ def measure(
 
     if trace_latency and not is_virtual(saved.manifest):
         require_tracing()
+    execute_step = layered(
+        partial(execute, state=saved.manifest.state, trace_latency=trace_latency), saved.manifest
+    )
+    cpus = len(os.sched_getaffinity(0)) if is_virtual(saved.manifest) else 1
     try:
-        with saved.lock():
+        with saved.lock(), Parallel(execute_step, cpus=cpus) as parallel:
             steps = runner.remaining(saved, suite_of)
             if not steps:
                 return ()
             return runner.run_review(
                 saved,
                 suite_of,
-                execute=layered(
-                    partial(execute, state=saved.manifest.state, trace_latency=trace_latency), saved.manifest
-                ),
+                execute=parallel,
+                begin_early=parallel.begin,
                 watcher=watched(steps),
                 destroy=destroy,
                 purge=partial(purge, by=saved.manifest.purge_by),

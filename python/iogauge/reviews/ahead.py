@@ -6,10 +6,11 @@ the bookkeeping of one step does not depend on how many others there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from iogauge import workload
 from iogauge.schema import StepPlan
+from iogauge.store import Review
 
 
 class Ahead:
@@ -52,3 +53,16 @@ def expected_s(step: StepPlan) -> float:
         takes_ns = job.startdelay_ns[1] + job.runtime_ns + job.ramp_time_ns
         stages[-1] = max(stages[-1], takes_ns / 1e9)
     return sum(stages)
+
+
+def searches(review: Review) -> Iterator[StepPlan]:
+    """Yield the searches whose plans have no steps yet."""
+    for plan in review.manifest.plans:
+        if plan.search is not None and not plan.steps:
+            yield plan.search
+
+
+def missing(review: Review) -> Iterator[StepPlan]:
+    """Yield the steps that are still to be run, with the searches whose plans have no steps yet."""
+    yield from searches(review)
+    yield from (step for step in review.manifest.steps if not review.has(step.id))

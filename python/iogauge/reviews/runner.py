@@ -11,19 +11,19 @@ The caller passes ``execute``, which makes a run. This module does no I/O itself
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.machine.audit.changes import changes
 from iogauge.machine.power.meter import PowerMeter
 from iogauge.results.position import name_of
-from iogauge.reviews.ahead import Ahead, expected_s
+from iogauge.reviews.ahead import Ahead, expected_s, missing, searches
 from iogauge.reviews.lengthen import longer, shortfall, why_not_lengthened
-from iogauge.reviews.ordering import check_steps, order, placed, with_plan
+from iogauge.reviews.ordering import check_steps, in_order, order, placed, with_plan
 from iogauge.reviews.resume import check_targets, goes_on, restart_groups, running_step
 from iogauge.schema import (
     Ceiling,
@@ -42,14 +42,17 @@ from iogauge.schema import (
 from iogauge.store import Review
 from iogauge.suites.suite import Suite, SuiteRequest
 
+Options = Mapping[str, Any]
+"""The arguments with which ``Execute`` runs a step, without its listeners."""
+
 
 class Execute(Protocol):
     """Runs a job file; ``execution.execute`` is one."""
 
     def __call__(
         self,
-        job_file: JobFile,
         *,
+        job_file: JobFile,
         destroy: Collection[str],
         seed: int,
         interval_ns: int,
@@ -129,6 +132,7 @@ def run_review(
     suites: Callable[[str], Suite],
     *,
     execute: Execute,
+    begin_early: Callable[[Iterator[Options]], None] = lambda _: None,
     watcher: Watcher,
     destroy: Collection[str] = (),
     purge: Purge | None = None,
@@ -142,6 +146,8 @@ def run_review(
         review: a new review, or one that was interrupted.
         suites: returns a suite by its name.
         execute: runs a job file; its result says if Ctrl-C stopped it.
+        begin_early: is called before every step with it and the steps known to follow it, and may begin some of them;
+            ``execution.parallel.Parallel.begin`` is one.
         watcher: shows steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
         purge: discards all content of a target; needed if a step begins with a purge.
@@ -164,13 +170,14 @@ def run_review(
         review,
         suites,
         execute,
+        begin_early,
         watcher,
         destroy,
         purge,
         tune,
         fingerprint,
         power_meter,
-        ahead=Ahead(_missing(review), searches=_searches(review)),
+        ahead=Ahead(missing(review), searches=searches(review)),
         open={plan.key for plan in review.manifest.plans if plan.search or suites(plan.suite).adds_steps},
     )
     for plan in review.manifest.plans:
@@ -195,7 +202,7 @@ def remaining(review: Review, suites: Callable[[str], Suite]) -> int:
     manifest = review.manifest
     broken = {step.state_group for step in manifest.steps if not review.has(step.id)}
     return (
-        sum(1 for _ in _searches(review))
+        sum(1 for _ in searches(review))
         + sum(step.state_group in broken for step in manifest.steps)
         + sum(goes_on(review, suites, plan, repeat) for repeat, plan in order(manifest))
         + sum(_too_short(review, plan, step) is not None for plan in manifest.plans for step in plan.steps)
@@ -215,6 +222,7 @@ class _Run:
     review: Review
     suites: Callable[[str], Suite]
     execute: Execute
+    begin_early: Callable[[Iterator[Options]], None]
     watcher: Watcher
     destroy: Collection[str]
     purge: Purge | None
@@ -352,7 +360,6 @@ class _Run:
                 )
 
     def _attempt(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
-        job_file = workload.jobs_of(step)
         if len(self.review.manifest.plans) > 1:
             several = len({target.path for target in self.review.manifest.targets}) > 1
             of = f" of {', '.join(plan.targets)}" if several else ""
@@ -366,6 +373,7 @@ class _Run:
             search=step == plan.search,
             more=bool(self.open),
         )
+        self.begin_early(self._upcoming())
         if step.purge:
             self._purge(plan)
         with self.review.begin(step.id) as writer:
@@ -388,15 +396,10 @@ class _Run:
             try:
                 with self._tuned(plan, step):
                     record = self.execute(
-                        job_file,
-                        destroy=self.destroy,
-                        seed=step.seed,
-                        interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
+                        **self._options(plan, step),
                         on_interval=on_interval,
                         on_message=self.watcher.message,
                         on_start=on_start,
-                        ceiling=self.review.manifest.ceiling,
-                        drive_samples=self.review.manifest.drive_samples and not plan.undisturbed,
                     )
             except IogaugeError as error:
                 if unsaved:
@@ -415,6 +418,26 @@ class _Run:
         if record.result.stopped_by == "interrupt":
             raise Interrupted(step.id)
         self._fail(plan, step, f"ended early: {problem}")
+
+    def _options(self, plan: SuitePlan, step: StepPlan) -> Options:
+        job_file = workload.jobs_of(step)
+        return {
+            "job_file": job_file,
+            "destroy": self.destroy,
+            "seed": step.seed,
+            "interval_ns": max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
+            "ceiling": self.review.manifest.ceiling,
+            "drive_samples": self.review.manifest.drive_samples and not plan.undisturbed,
+        }
+
+    def _upcoming(self) -> Iterator[Options]:
+        """Yield the arguments of the known steps that are still to be run, in the order in which they run."""
+        failed = {step.step_id for step in self.failed}
+        for plan, steps in in_order(self.review.manifest):
+            for step in steps:
+                skipped = step.id in failed or step.state_group in self.failed_groups
+                if not skipped and not self.review.has(step.id):
+                    yield self._options(plan, step)
 
     def _with_changes(self, step: StepPlan, record: RunRecord) -> RunRecord:
         """Return a record with the settings that changed since the review began, in the place of its audits.
@@ -451,19 +474,6 @@ class _Run:
         if step != plan.search:
             self.failed_groups.add(step.state_group)
         self.watcher.message(f"failed: {step.id}: {why}")
-
-
-def _searches(review: Review) -> Iterator[StepPlan]:
-    """Yield the searches whose plans have no steps yet."""
-    for plan in review.manifest.plans:
-        if plan.search is not None and not plan.steps:
-            yield plan.search
-
-
-def _missing(review: Review) -> Iterator[StepPlan]:
-    """Yield the steps that are still to be run, with the searches whose plans have no steps yet."""
-    yield from _searches(review)
-    yield from (step for step in review.manifest.steps if not review.has(step.id))
 
 
 def _shared_warnings(review: Review) -> tuple[Notice, ...]:

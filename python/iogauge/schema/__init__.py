@@ -40,6 +40,7 @@ from iogauge.schema.distributions import (
     Zone,
     ZonedDistribution,
 )
+from iogauge.schema.explained import DirectionParts, MeanParts, PartMeaning, PartsBand, RowParts
 from iogauge.schema.facts import (
     BegunAs,
     Ceiling,
@@ -156,6 +157,7 @@ __all__ = [
     "ContinueOnError",
     "DeviceStat",
     "Direction",
+    "DirectionParts",
     "Distribution",
     "DriveInterrupts",
     "DriveReading",
@@ -183,6 +185,7 @@ __all__ = [
     "LedgerEntry",
     "MachineFacts",
     "Manifest",
+    "MeanParts",
     "MemoryPlan",
     "Mismatch",
     "Model",
@@ -199,6 +202,8 @@ __all__ = [
     "ParetoDistribution",
     "Part",
     "PartLatency",
+    "PartMeaning",
+    "PartsBand",
     "PatternPlan",
     "PerDirection",
     "Percent",
@@ -213,6 +218,7 @@ __all__ = [
     "RangeSync",
     "ReplayPlan",
     "ReportedLatency",
+    "RowParts",
     "RowResult",
     "RunPlan",
     "RunRecord",

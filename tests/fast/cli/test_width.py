@@ -60,6 +60,9 @@ PRINTED = {
     "model list": (("model", "list"),),
     "model show": (("model", "show", "p4800x"), ("model", "show", "anandtech-linux")),
     "model compare": (("model", "compare", "optane-memory-32g"),),
+    "model explain": (
+        ("model", "explain", "p4800x", "--job=job.fio", "--set=machine.wake_ns=0", "--replications=2"),
+    ),
     "model new": (("model", "new", "--from", "p4800x", "--output", "new.toml"),),
 }
 """The commands of each, without those of ``ELSEWHERE``."""
@@ -102,6 +105,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert cli.main([*arguments, *SHORT, f"--output={place / name}"]) == 0
     assert cli.main(["trace", "import", f"{SAMPLES}/msr.csv", f"--output={place / 'msr.trace'}"]) == 0
     (place / "drive.img").write_bytes(bytes(stamped.BLOCK))
+    (place / "job.fio").write_text("[reads]\nrw=randrw\nbs=4k\nsize=64m\nnumber_ios=2000\n")
     records = [stamped.write(1, 0, fua=True), stamped.written(1)]
     (place / "stamps.log").write_bytes(stamped.log(records))
     return place

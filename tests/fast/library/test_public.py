@@ -88,6 +88,7 @@ def test_ctrl_c_is_interrupted_in_every_long_function(saved: Path, tmp_path: Pat
         "write_report": lambda: iogauge.write_report(saved, tmp_path / "r.html", on_progress=press),
         "write_charts": lambda: iogauge.write_charts(saved, tmp_path / "charts", on_progress=press),
         "compare_models": lambda: iogauge.compare_models("optane-memory-32g", on_progress=press),
+        "explain_model": lambda: iogauge.explain_model("ram", JOB, on_progress=press),
         "fit_twin": lambda: iogauge.fit_twin(saved, "p4800x", tmp_path / "x.toml", on_progress=press),
         "fit_published": lambda: iogauge.fit_published(tmp_path / "fit", on_progress=press),
     }

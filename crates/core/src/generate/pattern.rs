@@ -211,6 +211,12 @@ impl Pattern {
         }
     }
 
+    /// Returns the bytes of each request of a burst; `None` if the pattern is not plain, and so has no bursts.
+    #[inline(always)]
+    pub(crate) fn burst_length(&self) -> Option<u64> {
+        self.plain.as_ref().map(Plain::length)
+    }
+
     /// Returns up to `most` requests, the same that [`Self::next`] would return one by one. Returns `None` if the
     /// pattern is not plain.
     #[inline(always)]
@@ -220,7 +226,12 @@ impl Pattern {
     ) -> Option<impl ExactSizeIterator<Item = Io> + use<'_>> {
         let plain = self.plain.as_ref()?;
         let left = self.pass_bytes.saturating_sub(self.issued_bytes);
-        let count = left.div_ceil(plain.length()).min(most as u64) as usize;
+        // A pass seldom ends, and a division takes long.
+        let count = if most as u64 * plain.length() <= left {
+            most
+        } else {
+            left.div_ceil(plain.length()).min(most as u64) as usize
+        };
         self.issued_bytes += count as u64 * plain.length();
         let offsets = &mut self.draws.offsets;
         Some((0..count).map(|_| plain.next(offsets)))

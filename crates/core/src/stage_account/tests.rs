@@ -61,10 +61,10 @@ impl Thread {
 
     /// Issues one request at `at`, since the stage's start. Returns its slot.
     fn issue(&mut self, at: Nanos) -> u32 {
-        let Want::Issue(request) = self.worker.next(START + at) else {
+        let Want::Issue(slot) = self.worker.next(START + at) else {
             panic!("nothing is due");
         };
-        request.slot
+        slot
     }
 
     /// Completes a request that was issued at `from` at `to`, both since the stage's start.
@@ -276,11 +276,11 @@ fn a_request_above_max_latency_fails_its_worker_alone() {
     slow.max_latency_ns.read = MILLISECOND;
     let run = run_plan(vec![slow, named("other", 1)]);
     let (mut account, mut threads) = begun(&run);
-    let Want::Issue(request) = threads[0].worker.next(START) else {
+    let Want::Issue(slot) = threads[0].worker.next(START) else {
         panic!("it reads");
     };
     threads[0].worker.complete(&Completion {
-        slot: request.slot,
+        slot,
         start: START,
         issued: Some(START),
         done: START + 2 * MILLISECOND,

@@ -60,8 +60,7 @@ impl Worker {
             .is_some_and(|verifying| verifying.is_dry());
         Self {
             source,
-            unconstrained: !plan.is_scheduled()
-                && plan.time_based
+            is_uniform: !plan.is_scheduled()
                 && verifying.is_none()
                 && search.is_none()
                 && priorities.is_none(),

@@ -73,7 +73,7 @@ impl Worker {
             offset_bytes: 0,
             length_bytes: 0,
         };
-        Some(Want::Issue(self.slots.take(&io, now, now)))
+        Some(Want::Issue(self.slots.take(&io, now, now).slot))
     }
 
     /// Notes the end of a pass that another one follows. Returns whether its files must be synced first: as in fio, not

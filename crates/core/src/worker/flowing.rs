@@ -44,7 +44,7 @@ impl Worker {
         let flowing = plan.flow.zip(share);
         self.flowing = flowing.map(|(plan, share)| Box::new(Flowing::new(plan, share)));
         self.watched |= self.flowing.is_some();
-        self.unconstrained &= self.flowing.is_none();
+        self.is_uniform &= self.flowing.is_none();
     }
 
     /// Leaves its flow, so that the others do not wait for it.

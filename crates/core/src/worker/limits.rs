@@ -9,6 +9,17 @@ pub(super) struct Counted {
     pub(super) bytes: u64,
 }
 
+impl Counted {
+    /// Returns what is counted after `count` more requests of `length` bytes each.
+    #[inline(always)]
+    pub(super) fn plus(self, count: u64, length: u64) -> Self {
+        Self {
+            ios: self.ios + count,
+            bytes: self.bytes + count * length,
+        }
+    }
+}
+
 /// Ends a job that is not time_based, by fio 3.33's rules. The loops multiply the limits. If the region is used up
 /// sooner, it is covered `loops` times, and then again until `io_bytes` are reached once.
 #[derive(Clone, Copy, Debug)]

@@ -157,9 +157,8 @@ impl Slots {
     }
 
     /// Replaces the request that was just taken by what has become of it.
-    pub(super) fn replace(&mut self, request: Request) -> Request {
+    pub(super) fn replace(&mut self, request: Request) {
         self.slots[request.slot as usize].request = request;
-        request
     }
 
     /// Frees a slot as of `free_at` and returns the kind of its request. The slot goes to the end of the free ones. If

@@ -78,6 +78,7 @@ impl Worker {
         if let Source::Trace(replay) = &mut self.source {
             replay.take(request.slot);
         }
-        Want::Issue(self.prioritized(request))
+        self.prioritize(request);
+        Want::Issue(request.slot)
     }
 }

@@ -258,7 +258,8 @@ impl Worker {
     /// Issues a request that is not the pattern's.
     fn reissue(&mut self, io: &Io, check: Check, now: Nanos) -> Want {
         let request = self.slots.take(io, now, now);
-        Want::Issue(self.prioritized(Request { check, ..request }))
+        self.prioritize(Request { check, ..request });
+        Want::Issue(request.slot)
     }
 
     /// Begins to read back at the end of a pass, if there is something to read back.

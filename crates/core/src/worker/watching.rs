@@ -16,9 +16,9 @@ impl Worker {
             .or_else(|| self.held(now))
     }
 
-    /// Notes a request that is being issued, and returns it with what is known of it.
+    /// Notes a request that is being issued, and completes it in its slot.
     #[cold]
-    pub(super) fn watch(&mut self, mut request: Request, io: &Io) -> Request {
+    pub(super) fn watch(&mut self, mut request: Request, io: &Io) {
         if let Some(verifying) = &mut self.verifying {
             request.check = verifying.issue(io);
         }
@@ -28,15 +28,15 @@ impl Worker {
         if let Some(flowing) = &mut self.flowing {
             flowing.count();
         }
-        self.prioritized(request)
+        self.prioritize(request);
     }
 
-    /// Returns a request that is being issued with its I/O priority, also as its slot has it.
-    pub(super) fn prioritized(&mut self, mut request: Request) -> Request {
+    /// Gives a request that is being issued its I/O priority, and puts it into its slot.
+    pub(super) fn prioritize(&mut self, mut request: Request) {
         if let Some(priorities) = &mut self.priorities {
             request.priority = priorities.draw(&request);
         }
-        self.slots.replace(request)
+        self.slots.replace(request);
     }
 
     /// Notes a completion.

@@ -74,7 +74,9 @@ impl Loop<'_> {
             batch.clear();
             // A worker that has nothing more to issue does not wait for the log.
             let want = if stop || state.may_issue(now, limit) || state.worker.is_over(now) {
-                state.worker.fill(now, limit, &mut batch)
+                state
+                    .worker
+                    .fill(now, limit, |request| batch.push(*request))
             } else {
                 Some(Want::Wait {
                     completions: 1,

@@ -96,11 +96,12 @@ mod tests {
         recorder.begin(Cutter::of(&plan, 0, 1_000), 0, 0);
         let mut worker = Worker::new(&plan).unwrap();
         worker.begin(0, 0, 0);
-        let Want::Issue(request) = worker.next(0) else {
+        let Want::Issue(slot) = worker.next(0) else {
             panic!("nothing is due");
         };
+        let request = *worker.request(slot);
         let completion = Completion {
-            slot: request.slot,
+            slot,
             start: 0,
             issued: None,
             done: 1,

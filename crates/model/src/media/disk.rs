@@ -13,6 +13,7 @@ use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::explain::{Book, Ledger, Part, Spent};
 use crate::link::{Link, Way};
 
 /// All parameters. Times are in ns, in `[0, 1e9]`.
@@ -92,6 +93,7 @@ pub struct Disk {
     /// Whether nothing is gathered, since a sync or a durable write was the last to change the platters.
     flushed: bool,
     active: Active,
+    book: Option<Box<Book>>,
 }
 
 impl Disk {
@@ -107,6 +109,7 @@ impl Disk {
             since: 0.0,
             flushed: false,
             active: Active::default(),
+            book: None,
         }
     }
 
@@ -141,6 +144,17 @@ impl Disk {
             && (access.kind == Kind::Read || gathered || came <= self.since)
     }
 
+    /// Returns how long the arm takes to the track of a request.
+    fn seek_ns(&self, access: &Access) -> f64 {
+        let distance = access.offset_bytes.abs_diff(self.head) as f64 / self.capacity_bytes;
+        let more = self.spec.seek_longest_ns - self.spec.seek_shortest_ns;
+        if distance == 0.0 {
+            0.0
+        } else {
+            self.spec.seek_shortest_ns + more * libm::sqrt(distance)
+        }
+    }
+
     /// Returns when the first byte of a request comes under the head, if the arm starts at `now`.
     fn reached(&self, now: f64, access: &Access, came: f64) -> f64 {
         if self.streams(access, came) {
@@ -148,14 +162,7 @@ impl Disk {
             let ahead = self.spec.cache_bytes as f64 * 1e9 / self.rate_Bps(self.head);
             return self.since.max(now - ahead);
         }
-        let distance = access.offset_bytes.abs_diff(self.head) as f64 / self.capacity_bytes;
-        let more = self.spec.seek_longest_ns - self.spec.seek_shortest_ns;
-        let seek = if distance == 0.0 {
-            0.0
-        } else {
-            self.spec.seek_shortest_ns + more * libm::sqrt(distance)
-        };
-        let arrival = now + seek;
+        let arrival = now + self.seek_ns(access);
         let turns = self.angle(access.offset_bytes) - arrival / self.turn_ns();
         arrival + (turns - libm::floor(turns)) * self.turn_ns()
     }
@@ -186,6 +193,8 @@ impl Disk {
         };
         let (access, came) = self.waiting.remove(next);
         let command = now + self.spec.command_ns;
+        // When the arm is there, and when the first byte is.
+        let (mut arrives, mut begins) = (command, command);
         let ends = match access.kind {
             Kind::Trim => command,
             Kind::Sync | Kind::DataSync | Kind::RangeSync => {
@@ -193,7 +202,10 @@ impl Disk {
                 command
             }
             Kind::Read | Kind::Write => {
-                let begins = self.reached(command, &access, came);
+                if self.book.is_some() && !self.streams(&access, came) {
+                    arrives += self.seek_ns(&access);
+                }
+                begins = self.reached(command, &access, came);
                 let time =
                     f64::from(access.length_bytes) * 1e9 / self.rate_Bps(access.offset_bytes);
                 self.head = access.offset_bytes + u64::from(access.length_bytes);
@@ -213,6 +225,16 @@ impl Disk {
                 self.since.max(moved.ends)
             }
         };
+        if let Some(book) = &mut self.book {
+            let mut spent = Spent::since(came as Nanos);
+            spent.until(Part::Queue, now);
+            spent.until(Part::Controller, command);
+            spent.until(Part::Seek, arrives);
+            spent.until(Part::Rotation, begins);
+            spent.until(Part::Transfer, self.since.min(ends));
+            spent.until(Part::Link, ends);
+            book.keep(access.ticket, libm::ceil(ends) as Nanos, spent);
+        }
         self.current = Some(CurrentRequest {
             ticket: access.ticket,
             ends,
@@ -251,6 +273,18 @@ impl Drive for Disk {
 
     fn active(&self) -> Active {
         self.active
+    }
+
+    fn explain(&mut self) {
+        self.book = Some(Box::default());
+    }
+
+    fn is_explained(&self) -> bool {
+        self.book.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        self.book.as_mut()?.take(ticket, at)
     }
 }
 

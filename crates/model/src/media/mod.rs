@@ -10,6 +10,7 @@ use iogauge_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::explain::Spent;
 use crate::link::Link;
 use disk::{Disk, DiskSpec};
 use nand::{Nand, NandSpec};
@@ -103,5 +104,17 @@ impl Drive for Media {
     #[inline]
     fn active(&self) -> Active {
         for_media!(self, media => media.active())
+    }
+
+    fn explain(&mut self) {
+        for_media!(self, media => media.explain())
+    }
+
+    fn is_explained(&self) -> bool {
+        for_media!(self, media => media.is_explained())
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        for_media!(self, media => media.take_spent(ticket, at))
     }
 }

@@ -21,6 +21,7 @@ mod channels;
 mod counters;
 mod dies;
 pub mod ftl;
+mod paths;
 mod requests;
 mod slc;
 mod space;
@@ -36,6 +37,7 @@ pub use counters::{NandCounters, Wear};
 pub use spec::{NandSpec, SlcSpec, State};
 
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
+use crate::explain::{Part, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::media::placement::{scattered, striped};
@@ -45,6 +47,7 @@ use agenda::{Agenda, Event};
 use buffer::Buffer;
 use channels::Channels;
 use dies::Dies;
+use paths::{PageRead, Paths};
 use requests::Requests;
 use slc::Slc;
 use space::Space;
@@ -89,6 +92,8 @@ pub struct Nand {
     pending: Pending,
     active: Active,
     counters: NandCounters,
+    /// Where the time of requests goes, if they are explained.
+    paths: Option<Box<Paths>>,
 }
 
 impl Nand {
@@ -124,6 +129,7 @@ impl Nand {
             pending: Pending::default(),
             active: Active::default(),
             counters: NandCounters::default(),
+            paths: None,
             spec,
         }
     }
@@ -172,6 +178,9 @@ impl Drive for Nand {
         let comes = now + self.link.switch_ns();
         let at = comes.max(self.controller) + self.spec.command_ns;
         self.controller = at;
+        if let Some(paths) = &mut self.paths {
+            paths.begin(slot, now, comes, self.spec.command_ns, at);
+        }
         // The controller serves requests in order. If no event comes before, continue at once.
         if self.agenda.next().is_none_or(|next| next > at) {
             self.process_command(slot, at);
@@ -223,6 +232,18 @@ impl Drive for Nand {
     fn active(&self) -> Active {
         self.active
     }
+
+    fn explain(&mut self) {
+        self.paths = Some(Box::default());
+    }
+
+    fn is_explained(&self) -> bool {
+        self.paths.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        self.paths.as_mut()?.take(ticket, at)
+    }
 }
 
 impl Nand {
@@ -244,6 +265,15 @@ impl Nand {
     /// Makes the end of a request visible to the host.
     #[inline]
     fn finish(&mut self, slot: u32, at: f64) {
+        if let Some(paths) = &mut self.paths {
+            let Access { ticket, kind, .. } = self.requests.get(slot).access;
+            let latency = match kind {
+                Kind::Read => self.spec.read_latency_ns,
+                Kind::Write => self.spec.write_latency_ns,
+                Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => 0.0,
+            };
+            paths.end(slot, ticket, latency, at);
+        }
         let ticket = self.requests.remove(slot);
         self.pending.push(ticket, libm::ceil(at) as Nanos);
     }
@@ -271,9 +301,13 @@ impl Nand {
                     State::Random => scattered(unit, dies),
                     State::Fresh | State::Sequential => striped(unit, dies),
                 };
-                let length = self.page_read(chunk);
-                let ends = self.dies.read(die, at, length);
-                self.active.read_ns += length / self.dies.count() as f64;
+                let page = self.page_read(chunk);
+                let busy = self.paths.is_some().then(|| self.dies.busy(die));
+                let ends = self.dies.read(die, at, page.length);
+                if let (Some(paths), Some(busy)) = (&mut self.paths, busy) {
+                    paths.add_page(slot, busy, page, ends);
+                }
+                self.active.read_ns += page.length / self.dies.count() as f64;
                 let channel = self.channels.of_die(die);
                 let event = Event::Read {
                     slot,
@@ -282,6 +316,9 @@ impl Nand {
                 };
                 self.agenda.push(ends, event);
             } else {
+                if let Some(paths) = &mut self.paths {
+                    paths.add(slot);
+                }
                 self.agenda.push(at, self.after_channel(slot, bytes));
             }
             chunk = next;
@@ -304,9 +341,9 @@ impl Nand {
         needs
     }
 
-    /// Returns how long a read of a chunk keeps its die busy, ns.
+    /// Returns how long a read of a chunk keeps its die busy.
     #[inline]
-    fn page_read(&mut self, chunk: u64) -> f64 {
+    fn page_read(&mut self, chunk: u64) -> PageRead {
         let spec = &self.spec;
         let slow = spec.slow_read_share > 0.0 && self.rng.unit() < spec.slow_read_share;
         let mut length = if slow {
@@ -319,21 +356,30 @@ impl Nand {
         {
             length = slc.spec.read_ns;
         }
+        let mut page = PageRead::default();
         if spec.retry_share > 0.0 && self.rng.unit() < spec.retry_share {
             self.counters.read_retries += 1;
-            length += self.noise.draw() * spec.retry_ns;
+            page.retry = self.noise.draw() * spec.retry_ns;
+            length += page.retry;
         }
         for stalls in &mut self.stalls {
-            length += stalls.before_service() as f64;
+            let stall = stalls.before_service() as f64;
+            page.stall += stall;
+            length += stall;
         }
         self.counters.page_reads += 1;
-        length
+        PageRead { length, ..page }
     }
 
     /// Sends bytes from a die's register over the channel.
     #[inline]
     fn read(&mut self, slot: u32, channel: u32, bytes: u32, at: f64) {
         let arrival = self.channels.transfer(channel, at, bytes);
+        if let Some(paths) = &mut self.paths {
+            let begins = arrival - self.channels.time(bytes);
+            let parts = [(Part::ChannelWait, begins), (Part::Channel, arrival)];
+            paths.goes_on(slot, at, &parts);
+        }
         self.agenda.push(arrival, self.after_channel(slot, bytes));
     }
 
@@ -350,10 +396,16 @@ impl Nand {
     #[inline]
     fn out(&mut self, slot: u32, bytes: u32, at: f64) {
         let ends = self.link.transfer(Way::Out, at, bytes).ends;
+        if let Some(paths) = &mut self.paths {
+            paths.goes_on(slot, at, &[(Part::Link, ends)]);
+        }
         let request = self.requests.get_mut(slot);
         request.parts -= 1;
         if request.parts > 0 {
             return;
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.join(slot);
         }
         // The link carries the parts in order, so the last one ends last.
         let spec = &self.spec;

@@ -4,6 +4,7 @@ use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::explain::{Book, Ledger, Part, Spent};
 use crate::link::{Link, Way};
 
 /// All parameters.
@@ -33,12 +34,17 @@ impl RamSpec {
 pub struct Ram {
     spec: RamSpec,
     link: Link,
+    book: Option<Box<Book>>,
 }
 
 impl Ram {
     /// Creates memory behind a link.
     pub fn new(spec: RamSpec, link: Link) -> Self {
-        Self { spec, link }
+        Self {
+            spec,
+            link,
+            book: None,
+        }
     }
 }
 
@@ -51,7 +57,14 @@ impl Drive for Ram {
             Kind::Write => move_data(Way::In),
             Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => begins,
         };
-        Some(libm::ceil(done) as Nanos)
+        let at = libm::ceil(done) as Nanos;
+        if let Some(book) = &mut self.book {
+            let mut spent = Spent::since(now);
+            spent.until(Part::Medium, begins);
+            spent.until(Part::Link, done);
+            book.keep(access.ticket, at, spent);
+        }
+        Some(at)
     }
 
     fn next_event(&self) -> Option<Nanos> {
@@ -62,5 +75,17 @@ impl Drive for Ram {
 
     fn active(&self) -> Active {
         Active::default()
+    }
+
+    fn explain(&mut self) {
+        self.book = Some(Box::default());
+    }
+
+    fn is_explained(&self) -> bool {
+        self.book.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        self.book.as_mut()?.take(ticket, at)
     }
 }

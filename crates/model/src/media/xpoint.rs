@@ -26,6 +26,7 @@ use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, CHUNK, Drive, Returned};
+use crate::explain::{Book, Ledger, Part, Pauses, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::media::placement::striped;
@@ -194,6 +195,20 @@ impl Service {
     }
 }
 
+/// When a chunk comes from station to station, ns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Course {
+    channel: usize,
+    /// It leaves the pipe.
+    leaves: f64,
+    /// Its channel is free.
+    starts: f64,
+    /// Its channel stalls no longer.
+    serves: f64,
+    /// Its channel is done.
+    done: f64,
+}
+
 /// The drive. Inner instants are fractions of a nanosecond, so that a rate is not rounded.
 #[derive(Debug)]
 pub struct Xpoint {
@@ -209,6 +224,9 @@ pub struct Xpoint {
     link: Link,
     active: Active,
     refresh: Refresh,
+    /// Recent stalls of each channel and the ledgers of requests, if these are explained.
+    pauses: Box<[Pauses]>,
+    book: Option<Box<Book>>,
 }
 
 impl Xpoint {
@@ -232,6 +250,8 @@ impl Xpoint {
             link,
             active: Active::default(),
             refresh: Refresh::new(spec.refresh),
+            pauses: (0..spec.channels).map(|_| Pauses::default()).collect(),
+            book: None,
             spec,
         }
     }
@@ -270,24 +290,27 @@ impl Xpoint {
 
     /// Returns when the pipe begins a request that could begin at `from`.
     #[inline]
-    fn begin(&mut self, from: f64, kind: Kind) -> f64 {
+    fn begin(&mut self, from: f64, kind: Kind, spent: &mut impl Ledger) -> f64 {
         let mut begins = from.max(self.pipe);
+        spent.until(Part::Queue, begins);
         if begins >= self.refresh.next {
             begins = self.refresh.delay(begins);
+            spent.until(Part::Background, begins);
         }
         if kind != self.last {
             begins += self.spec.turnaround_ns;
+            spent.until(Part::Turnaround, begins);
             self.last = kind;
         }
         begins
     }
 
-    /// Takes the chunks of a request through the pipe, from `begins` on, and through their channels. Returns when the
-    /// last channel is done.
+    /// Takes the chunks of a request through the pipe, from `begins` on, and through their channels. Returns the course
+    /// of the chunk that is done last.
     #[inline]
-    fn pass(&mut self, begins: f64, kind: Kind, service: &Service) -> f64 {
+    fn pass<L: Ledger>(&mut self, begins: f64, kind: Kind, service: &Service) -> Course {
         let mut leaves = begins;
-        let mut done = 0.0f64;
+        let mut last = Course::default();
         for chunk in service.chunks() {
             leaves += service.pipe(chunk);
             let mut media = service.media;
@@ -296,23 +319,50 @@ impl Xpoint {
                 leaves += self.spec.read_chunk_ns;
                 media += self.spec.read_media_ns;
             }
+            let mut stalled = 0;
             for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
-                media += stalls.before_service() as f64;
+                stalled += stalls.before_service();
             }
             let channel = striped(chunk, self.channels.len() as u64) as usize;
-            self.channels[channel] = leaves.max(self.channels[channel]) + media;
-            done = done.max(self.channels[channel]);
+            let starts = leaves.max(self.channels[channel]);
+            let serves = starts + stalled as f64;
+            let done = serves + media;
+            self.channels[channel] = done;
+            if L::KEEPS && stalled > 0 {
+                self.pauses[channel].add(leaves, starts, serves);
+            }
+            if done > last.done {
+                last = Course {
+                    channel,
+                    leaves,
+                    starts,
+                    serves,
+                    done,
+                };
+            }
         }
         self.pipe = leaves;
-        done
+        last
+    }
+
+    /// Notes the course of a chunk.
+    #[inline]
+    fn note<L: Ledger>(&self, course: &Course, spent: &mut L) {
+        if !L::KEEPS {
+            return;
+        }
+        spent.until(Part::Pipe, course.leaves);
+        self.pauses[course.channel].wait(Part::ChannelWait, course.starts, spent);
+        spent.until(Part::Stall, course.serves);
+        spent.until(Part::Channel, course.done);
     }
 
     /// Returns when a read is done.
     #[inline]
-    fn read(&mut self, now: f64, access: &Access) -> f64 {
+    fn read<L: Ledger>(&mut self, now: f64, access: &Access, spent: &mut L) -> f64 {
         let service = self.service(access);
-        let begins = self.begin(now, Kind::Read);
-        let done = self.pass(begins, Kind::Read, &service);
+        let begins = self.begin(now, Kind::Read, spent);
+        let course = self.pass::<L>(begins, Kind::Read, &service);
         self.active.read_ns += self.pipe - begins;
         // Data leaves in the pipe's order. A read that waits for its channel delays no other.
         let one = begins + service.first + service.media;
@@ -320,42 +370,86 @@ impl Xpoint {
         let piece = access.length_bytes.min(CHUNK as u32);
         let length = access.length_bytes;
         let arrival = self.link.stream(Way::Out, one, all, piece, length).ends;
-        arrival + (done - all).max(0.0) + self.latency()
+        // If the link is the slower one, the request is on it as soon as its first chunk is there.
+        if arrival > all + f64::from(piece) * self.link.ns_per_byte() + 1.0 {
+            spent.until(Part::Pipe, one - service.media);
+            spent.until(Part::Channel, one);
+            spent.until(Part::Link, arrival);
+        }
+        self.note(&course, spent);
+        let waited = course.done - all;
+        spent.until(Part::Link, arrival + waited);
+        self.answer(arrival + waited, spent)
     }
 
     /// Returns when a write is done.
     #[inline]
-    fn write(&mut self, now: f64, access: &Access) -> f64 {
+    fn write<L: Ledger>(&mut self, now: f64, access: &Access, spent: &mut L) -> f64 {
         let service = self.service(access);
         // The pipe starts a write with its first chunk. The write does not end before its last chunk has arrived.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
         let one = access.length_bytes.min(CHUNK as u32);
         let arrival = data.begins + f64::from(one) * self.link.ns_per_byte();
-        let begins = self.begin(arrival, Kind::Write);
-        let done = self.pass(begins, Kind::Write, &service);
+        let mut served = *spent;
+        served.until(Part::Link, arrival);
+        let begins = self.begin(arrival, Kind::Write, &mut served);
+        let course = self.pass::<L>(begins, Kind::Write, &service);
         self.active.write_ns += self.pipe - begins;
-        done.max(data.ends) + self.latency()
+        if course.done >= data.ends {
+            self.note(&course, &mut served);
+            *spent = served;
+        } else {
+            spent.until(Part::Link, data.ends);
+        }
+        self.answer(course.done.max(data.ends), spent)
     }
 
-    /// Draws the time from the media to the host.
+    /// Returns when the host sees a request whose last data is there at `from`.
     #[inline]
-    fn latency(&mut self) -> f64 {
-        self.spec.latency_ns + self.jitter.draw() * self.spec.jitter_ns
+    fn answer(&mut self, from: f64, spent: &mut impl Ledger) -> f64 {
+        let answered = from + self.spec.latency_ns;
+        let done = answered + self.jitter.draw() * self.spec.jitter_ns;
+        spent.until(Part::Controller, answered);
+        spent.until(Part::Jitter, done);
+        done
+    }
+
+    /// Returns when a request is done that arrives at `now`.
+    #[inline]
+    fn serve(&mut self, now: f64, access: &Access, spent: &mut impl Ledger) -> f64 {
+        let done = match access.kind {
+            Kind::Read => self.read(now, access, spent),
+            Kind::Write => self.write(now, access, spent),
+            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => {
+                now + self.spec.command_ns
+            }
+        };
+        spent.until(Part::Controller, done);
+        done
+    }
+
+    /// Does what [`Drive::submit`] does, and keeps what the request spends its time on.
+    #[cold]
+    fn submit_explained(&mut self, now: Nanos, access: &Access) -> Nanos {
+        let mut spent = Spent::since(now);
+        let arrives = now as f64 + self.link.switch_ns();
+        spent.until(Part::Link, arrives);
+        let at = libm::ceil(self.serve(arrives, access, &mut spent)) as Nanos;
+        if let Some(book) = &mut self.book {
+            book.keep(access.ticket, at, spent);
+        }
+        at
     }
 }
 
 impl Drive for Xpoint {
     #[inline]
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        if self.book.is_some() {
+            return Some(self.submit_explained(now, &access));
+        }
         let now = now as f64 + self.link.switch_ns();
-        let done = match access.kind {
-            Kind::Read => self.read(now, &access),
-            Kind::Write => self.write(now, &access),
-            Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => {
-                now + self.spec.command_ns
-            }
-        };
-        Some(libm::ceil(done) as Nanos)
+        Some(libm::ceil(self.serve(now, &access, &mut ())) as Nanos)
     }
 
     fn next_event(&self) -> Option<Nanos> {
@@ -366,6 +460,18 @@ impl Drive for Xpoint {
 
     fn active(&self) -> Active {
         self.active
+    }
+
+    fn explain(&mut self) {
+        self.book = Some(Box::default());
+    }
+
+    fn is_explained(&self) -> bool {
+        self.book.is_some()
+    }
+
+    fn take_spent(&mut self, ticket: u64, at: Nanos) -> Option<Spent> {
+        self.book.as_mut()?.take(ticket, at)
     }
 }
 

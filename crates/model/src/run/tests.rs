@@ -8,6 +8,7 @@ use iogauge_core::testing::{self, file, iops, same};
 use iogauge_core::time::{MILLISECOND, SECOND};
 
 use super::{Event, run};
+use crate::drive::Drive;
 use crate::machine::{EngineCosts, IdleSpec, Machine};
 use crate::media::xpoint::tests::{link, plain};
 use crate::media::xpoint::{Xpoint, XpointSpec};
@@ -92,7 +93,7 @@ fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> RunOutcome {
     let mut sink = |event| match event {
         Event::Interval(interval) => intervals.push(*interval),
         Event::Request(record) => log.push(record),
-        Event::Held(_) => {}
+        Event::Held(_) | Event::Explained(_) => {}
     };
     let result = run(
         plan,
@@ -193,6 +194,40 @@ fn a_worker_begins_at_the_instant_at_which_another_ends() {
         Some(first.end_ns)
     );
     assert_eq!(of_waiting.count(), 49);
+}
+
+#[test]
+fn the_host_spends_time_before_and_after_the_drive() {
+    let means = |depth: u32| {
+        let mut drive = Xpoint::new(plain(), link(), 1);
+        drive.explain();
+        let mut means = Vec::new();
+        let mut sink = |event| {
+            if let Event::Explained(row) = event {
+                means.push(row.directions["read"].parts_ns.clone());
+            }
+        };
+        let drives = std::slice::from_mut(&mut drive);
+        let plan = plan(vec![vec![reader(depth)]]);
+        run(&plan, &HOST, drives, (), &mut sink, &mut || true).unwrap();
+        means.remove(0)
+    };
+    let alone = [
+        ("channel", 4_000.0),
+        ("controller", 1_000.0),
+        ("link", 1_000.0),
+        ("notice", 1_500.0),
+        ("pipe", 1_600.0),
+        ("submission", 1_000.0),
+    ];
+    assert_eq!(Vec::from_iter(means(1)), alone);
+    // Of 16, most wait while the thread takes completions and submits others, for 1.5 us each.
+    let deep = means(16);
+    let reap = deep["reap"] + deep["queue"] + deep["channel queue"];
+    assert!(
+        (reap / (16.0 * 1_600.0 - 8_600.0) - 1.0).abs() < 0.1,
+        "{deep:?}"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use iogauge_core::plan::{EngineKind, EnginePlan, LogOverflow, RunPlan, Rw, SyncM
 use iogauge_core::results::{DriveResult, RunResult};
 use iogauge_core::testing::{self, BLOCK, file, same, stage};
 use iogauge_core::time::SECOND;
-use iogauge_model::{Device, DriveSpec, Event, Machine, run};
+use iogauge_model::{Device, Drive, DriveSpec, Event, Machine, RowParts, run};
 
 /// One worker's load.
 #[derive(Clone, Debug)]
@@ -131,6 +131,8 @@ pub struct RunOutcome {
     pub result: RunResult<()>,
     pub drive: DriveResult,
     pub log: Vec<LogRecord>,
+    /// Where the time of each row's requests went, if they are explained.
+    pub parts: Vec<RowParts>,
 }
 
 impl RunOutcome {
@@ -153,15 +155,30 @@ impl RunOutcome {
 
 /// Runs a plan on a drive that was at rest.
 pub fn outcome_of(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> RunOutcome {
+    outcome(plan, machine, Device::new(spec, plan.seed).unwrap())
+}
+
+/// Does the same, and explains the requests.
+pub fn explained(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> RunOutcome {
     let mut device = Device::new(spec, plan.seed).unwrap();
-    let mut log = Vec::new();
-    let mut sink = |event| {
-        if let Event::Request(record) = event {
-            log.push(record);
-        }
+    device.explain();
+    outcome(plan, machine, device)
+}
+
+fn outcome(plan: &RunPlan, machine: &Machine, mut device: Device) -> RunOutcome {
+    let (mut log, mut parts) = (Vec::new(), Vec::new());
+    let mut sink = |event| match event {
+        Event::Request(record) => log.push(record),
+        Event::Explained(row) => parts.push(*row),
+        Event::Interval(_) | Event::Held(_) => {}
     };
     let drives = std::slice::from_mut(&mut device);
     let result = run(plan, machine, drives, (), &mut sink, &mut || true).unwrap();
     let drive = device.result("model", result.elapsed_ns);
-    RunOutcome { result, drive, log }
+    RunOutcome {
+        result,
+        drive,
+        log,
+        parts,
+    }
 }

@@ -13,6 +13,7 @@ COMMANDS = {
     "list": "List the drives and machines that come with iogauge.",
     "show": "Show every number of a model, with its source.",
     "new": "Write a copy of a model, to edit as your own.",
+    "explain": "Say where the time of the requests goes, by quantile; what if numbers differed.",
     "fit": "Fit a twin to a review, or models to published figures.",
     "compare": "Compare the models with published figures.",
     "serve": "Serve a drive model to other programs, by NBD.",

@@ -193,7 +193,9 @@ class Progress(AbstractContextManager["Progress"]):
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
         if not (complete and alone):
-            self._line(self._ending(place, label, numbers.clock_time(took_s), complete=complete))
+            # Steps on drive models run at once, and one may have run before the display comes to it.
+            took = "" if self._virtual else numbers.clock_time(took_s)
+            self._line(self._ending(place, label, took, complete=complete))
 
     def _redraw(self) -> None:
         if self._live:
@@ -202,8 +204,10 @@ class Progress(AbstractContextManager["Progress"]):
     def _ending(self, place: str, label: str, took: str, *, complete: bool) -> str:
         """Return the line that a step leaves; on a terminal it fits in one line."""
         if complete and self._measured:
-            return fitted(place, label, self._measured, took=f"took {took}", columns=self._columns())
-        ended = f": {'done in' if complete else 'stopped after'} {took}"
+            return fitted(place, label, self._measured, took=took and f"took {took}", columns=self._columns())
+        ended = f": {'done' if complete else 'stopped'}"
+        if took:
+            ended += f" {'in' if complete else 'after'} {took}"
         return f"{place}{last_words(label, self._columns() - len(place) - len(ended))}{ended}"
 
     def _columns(self) -> int:

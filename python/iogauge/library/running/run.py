@@ -91,13 +91,13 @@ def run(
         require_whole("seed", seed, least=0, most=MOST_SEED)
     reporter = RunReporter(on_progress)
     if diskspd is None:
-        job_file = _job_file(jobs, section)
+        job_file = job_file_of(jobs, section)
     else:
         named = [jobs] if isinstance(jobs, str | PathLike | JobFile) else list(jobs)
         job_file, interval = diskspd_jobs(
             diskspd, jobs=named, section=section, interval=interval, say=reporter.message
         )
-    job_file = with_traces(_on(target, job_file), say=reporter.message)
+    job_file = with_traces(on_target(target, job_file), say=reporter.message)
     if diskspd is not None:
         require_files(job_file)
     if readonly:
@@ -122,7 +122,8 @@ def run(
     return measured(request, conditions, reporter, diskspd=diskspd)
 
 
-def _job_file(jobs: StrPath | Sequence[str] | JobFile, section: Sequence[str]) -> JobFile:
+def job_file_of(jobs: StrPath | Sequence[str] | JobFile, section: Sequence[str]) -> JobFile:
+    """Return the jobs that ``run`` takes, validated. Raises UsageError, and IogaugeError for a file."""
     if isinstance(jobs, JobFile):
         if section:
             raise UsageError("section names jobs of a job file that is read", hint="leave it out")
@@ -142,7 +143,7 @@ def _files(jobs: StrPath | Sequence[str] | JobFile) -> tuple[str, ...]:
     return tuple(workload.job_files([fspath(jobs)] if isinstance(jobs, str | PathLike) else jobs))
 
 
-def _on(target: StrPath | None, jobs: JobFile) -> JobFile:
+def on_target(target: StrPath | None, jobs: JobFile) -> JobFile:
     """Return the jobs with ``target`` in place of their own files; None: as they are."""
     if target is None:
         return jobs

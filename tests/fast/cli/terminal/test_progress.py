@@ -242,6 +242,22 @@ def test_a_line_that_is_too_wide_loses_parts_and_no_figure_is_cut(
     assert kept in visible(stream).splitlines()
 
 
+def test_virtual_steps_which_run_at_once_have_no_time_of_their_own() -> None:
+    stream, clock = io.StringIO(), Clock()
+    with Progress(title="review", steps=2, virtual=True, stream=stream, clock=clock) as progress:
+        progress.step("70 %", expected_s=10)
+        clock.now += 1
+        progress.ended(
+            builders.manifest([]).plans[0],
+            builders.record([builders.row("reader", {READ: tally(2_700)})]),
+        )
+        progress.step("30 %", expected_s=10)
+    assert stream.getvalue().splitlines() == [
+        "[1/2] 70 %: read 900 IOPS 3.686 MB/s mean 50.00 us p99 50.00 us",
+        "[2/2] 30 %: done",
+    ]
+
+
 def visible(stream: io.StringIO) -> str:
     """Return what was written to a terminal, one after the other, without its control sequences."""
     return re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", stream.getvalue().replace("\r", "\n"))

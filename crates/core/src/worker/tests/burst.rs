@@ -18,7 +18,7 @@ fn fill_one_by_one(
 ) -> Option<Want> {
     while batch.len() < limit || worker.slots.full() {
         match worker.next(now) {
-            Want::Issue(request) => batch.push(request),
+            Want::Issue(slot) => batch.push(*worker.request(slot)),
             want => return Some(want),
         }
     }
@@ -46,7 +46,7 @@ fn compare(plan: &WorkerPlan, limit: usize, picks: &[u8]) {
     let mut now = 0;
     for &pick in picks {
         let (mut batch, mut expected) = (Vec::new(), Vec::new());
-        let want = at_once.fill(now, limit, &mut batch);
+        let want = at_once.fill(now, limit, |request| batch.push(*request));
         assert_eq!(want, fill_one_by_one(one_by_one, now, limit, &mut expected));
         assert_eq!(batch, expected);
         in_flight.append(&mut batch);
@@ -76,13 +76,21 @@ proptest! {
         rw in prop::sample::select(vec![Rw::Randread, Rw::Randwrite, Rw::Randtrim]),
         (iodepth, iodepth_low) in (1u32..64).prop_flat_map(|depth| (Just(depth), 1..=depth)),
         (ramp_ns, runtime_ns) in (0u64..100_000, 1_000u64..2_000_000),
+        (time_based, number_ios, io_blocks) in (any::<bool>(), 0u64..200, 0u64..200),
         limit in 1usize..80,
         picks in prop::collection::vec(any::<u8>(), 1..100),
     ) {
         let plan = WorkerPlan {
-            iodepth, iodepth_low, ramp_ns, runtime_ns, time_based: true, ..plan(rw)
+            iodepth,
+            iodepth_low,
+            ramp_ns,
+            runtime_ns,
+            time_based,
+            number_ios,
+            io_bytes: io_blocks * 4096,
+            ..plan(rw)
         };
-        prop_assert!(Worker::new(&plan).unwrap().unconstrained);
+        prop_assert!(Worker::new(&plan).unwrap().is_uniform);
         compare(&plan, limit, &picks);
     }
 }

@@ -14,7 +14,7 @@ fn fill(worker: &mut Worker, now: u64) -> (Vec<u32>, u32) {
     let mut slots = Vec::new();
     loop {
         match worker.next(now) {
-            Want::Issue(request) => slots.push(request.slot),
+            Want::Issue(slot) => slots.push(slot),
             Want::Wait {
                 completions,
                 until: None,

@@ -120,10 +120,10 @@ fn without_a_runtime_the_schedule_has_no_end() {
     };
     let mut worker = worker(&plan);
     for second in 0..256 {
-        assert!(
-            matches!(worker.next(second * SECOND), Want::Issue(request) if request.intended == second * SECOND)
-        );
-        let slot = worker.requests_in_flight().next().unwrap().slot;
+        let Want::Issue(slot) = worker.next(second * SECOND) else {
+            panic!("a request is due");
+        };
+        assert_eq!(worker.request(slot).intended, second * SECOND);
         worker.complete(&Completion {
             start: second * SECOND,
             ..done(slot, second * SECOND + 1, Ok(4096))
@@ -178,7 +178,8 @@ fn syncs_of(plan: &WorkerPlan, result: Result<u32, Errno>) -> Vec<u32> {
     let mut synced = Vec::new();
     for now in 1.. {
         match worker.next(now) {
-            Want::Issue(request) => {
+            Want::Issue(slot) => {
+                let request = *worker.request(slot);
                 if request.kind == Kind::Sync {
                     assert_eq!(
                         worker.in_flight(),
@@ -261,10 +262,11 @@ fn a_worker_that_is_stopped_syncs_what_it_wrote() {
     };
     worker.stop(2);
     assert_eq!(worker.next(2), NOTHING_MORE);
-    worker.complete(&done(write.slot, 3, Ok(4096)));
+    worker.complete(&done(write, 3, Ok(4096)));
     let Want::Issue(sync) = worker.next(3) else {
         panic!("it has a sync");
     };
+    let sync = worker.request(sync);
     assert_eq!((sync.kind, sync.intended), (Kind::Sync, 3));
 }
 

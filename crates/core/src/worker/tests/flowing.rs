@@ -34,7 +34,7 @@ fn pair_of(iodepth: u32, sleep_ns: Nanos, ordinary: WorkerPlan) -> (Worker, Shar
 /// Takes the requests that the worker issues at `now`. Returns their slots, and what it wants then.
 fn issued(worker: &mut Worker, now: Nanos) -> (Vec<u32>, Option<Want>) {
     let mut batch = Vec::new();
-    let want = worker.fill(now, 100, &mut batch);
+    let want = worker.fill(now, 100, |request| batch.push(*request));
     (batch.iter().map(|request| request.slot).collect(), want)
 }
 
@@ -117,7 +117,7 @@ fn what_was_due_while_a_worker_was_held_is_dropped() {
     other.count();
     let released = 5 * MILLISECOND + 1;
     let mut batch = Vec::new();
-    worker.fill(released, 100, &mut batch);
+    worker.fill(released, 100, |request| batch.push(*request));
     let intended: Vec<_> = batch.iter().map(|request| request.intended).collect();
     assert_eq!(intended, [released]);
     other.count();

@@ -68,10 +68,10 @@ fn no_files_are_synced_after_it() {
         let mut worker = Worker::new(&plan).unwrap();
         worker.begin(START, 0, 0);
         let (mut now, mut synced) = (START, 0);
-        while let Want::Issue(request) = worker.next(now) {
-            synced += usize::from(request.kind == Kind::Sync);
+        while let Want::Issue(slot) = worker.next(now) {
+            synced += usize::from(worker.request(slot).kind == Kind::Sync);
             worker.complete(&Completion {
-                slot: request.slot,
+                slot,
                 start: now,
                 issued: Some(now),
                 done: now + 2 * SERVICE,

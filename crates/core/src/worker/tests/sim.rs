@@ -187,7 +187,8 @@ impl Sim<'_> {
             let mut submitted = 0;
             let want = loop {
                 match self.trace.worker.next(self.now) {
-                    Want::Issue(request) => {
+                    Want::Issue(slot) => {
+                        let request = *self.trace.worker.request(slot);
                         assert!(!over, "{request:?} of a worker that was over");
                         self.submit(request);
                     }

@@ -216,7 +216,7 @@ fn a_request_that_was_held_was_ready_before() {
     let mut issued = Vec::new();
     let mut fill = |worker: &mut Worker, now| {
         issued.clear();
-        worker.fill(now, 2, &mut issued);
+        worker.fill(now, 2, |request| issued.push(*request));
         issued.clone()
     };
     let complete = |worker: &mut Worker, slot, done| {

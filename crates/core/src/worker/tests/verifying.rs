@@ -155,11 +155,12 @@ fn what_the_runtime_leaves_is_known() {
     };
     let mut worker = crate::Worker::new(&plan).unwrap();
     worker.begin(0, 0, 1_000);
-    let Want::Issue(request) = worker.next(0) else {
+    let Want::Issue(slot) = worker.next(0) else {
         panic!("a write is due");
     };
+    let request = *worker.request(slot);
     worker.complete(&crate::Completion {
-        slot: request.slot,
+        slot,
         start: 0,
         issued: None,
         done: 1_000,
@@ -312,8 +313,8 @@ fn interrupted(plan: &WorkerPlan, returned: &[usize]) -> (crate::Worker, Vec<Req
     worker.begin(0, 0, 0);
     let mut issued = Vec::new();
     let issue_all = |worker: &mut crate::Worker, issued: &mut Vec<Request>| {
-        while let Want::Issue(request) = worker.next(0) {
-            issued.push(request);
+        while let Want::Issue(slot) = worker.next(0) {
+            issued.push(*worker.request(slot));
         }
     };
     issue_all(&mut worker, &mut issued);

@@ -8,6 +8,7 @@ use super::Nand;
 use super::agenda::Event;
 use super::dies::Task;
 use crate::drive::CHUNK;
+use crate::explain::Part;
 use crate::link::Way;
 
 impl Nand {
@@ -32,6 +33,16 @@ impl Nand {
         let took_all = self.intake.max(first_comes) + chunks * self.spec.take_chunk_ns;
         let took_last = data.ends + self.spec.take_chunk_ns;
         self.intake = took_all.max(took_last);
+        if let Some(paths) = &mut self.paths {
+            paths.add(slot);
+            let on_link = if took_all > took_last {
+                first_comes
+            } else {
+                data.ends
+            };
+            let parts = [(Part::Link, on_link), (Part::Intake, self.intake)];
+            paths.goes_on(slot, at, &parts);
+        }
         self.agenda.push(self.intake, Event::Arrived { slot });
     }
 
@@ -42,6 +53,9 @@ impl Nand {
         request.parts -= 1;
         if request.parts > 0 {
             return;
+        }
+        if let Some(paths) = &mut self.paths {
+            paths.join(slot);
         }
         self.waiting.push_back(slot);
         self.admit(at);
@@ -73,6 +87,9 @@ impl Nand {
                 break;
             }
             self.waiting.pop_front();
+            if let Some(paths) = &mut self.paths {
+                paths.wait(slot, Part::Buffer, at);
+            }
             let latency =
                 self.spec.write_latency_ns + self.noise.draw() * self.spec.write_jitter_ns;
             self.finish(slot, at + latency);
@@ -288,6 +305,9 @@ impl Nand {
                 return;
             }
             self.flushes.pop_front();
+            if let Some(paths) = &mut self.paths {
+                paths.wait(slot, Part::Flush, at);
+            }
             self.finish(slot, at);
         }
     }
@@ -307,6 +327,10 @@ impl Nand {
             });
         }
         let mebibytes = f64::from(access.length_bytes) / f64::from(1 << 20);
-        self.finish(slot, at + mebibytes * self.spec.trim_mebibyte_ns);
+        let ends = at + mebibytes * self.spec.trim_mebibyte_ns;
+        if let Some(paths) = &mut self.paths {
+            paths.wait(slot, Part::Controller, ends);
+        }
+        self.finish(slot, ends);
     }
 }

@@ -23,6 +23,11 @@ impl Channels {
         die % self.free.len() as u32
     }
 
+    /// Returns how long bytes take on a channel, ns.
+    pub(super) fn time(&self, bytes: u32) -> f64 {
+        f64::from(bytes) * self.ns_per_byte
+    }
+
     /// Moves bytes over a channel, from `from` on at the earliest. Returns when they arrive.
     #[inline]
     pub(super) fn transfer(&mut self, channel: u32, from: f64, bytes: u32) -> f64 {

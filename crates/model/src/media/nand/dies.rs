@@ -55,6 +55,15 @@ struct Die {
     operation: Option<Operation>,
 }
 
+/// What keeps a die from reading at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Busy {
+    /// When the reads before its operation end.
+    pub(super) reads_until: f64,
+    /// Its operation, and when that ends.
+    pub(super) operation: Option<(Task, f64)>,
+}
+
 /// All dies of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Dies {
@@ -119,6 +128,17 @@ impl Dies {
         }
         die.after = die.after.max(operation.ends).max(now) + length;
         die.after
+    }
+
+    /// Returns what a die does, so that it is known what the next read waits for.
+    pub(super) fn busy(&self, index: u32) -> Busy {
+        let die = &self.dies[index as usize];
+        Busy {
+            reads_until: die.reads,
+            operation: die
+                .operation
+                .map(|Operation { task, ends, .. }| (task, ends)),
+        }
     }
 
     /// Returns the next die without an operation, in turn.
