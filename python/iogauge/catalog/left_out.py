@@ -2,6 +2,7 @@
 
 ``iogauge model compare --left-out`` makes the file. ``former.csv`` has what the models showed before 3D XPoint had
 channels behind its pipe, as docs/accuracy.md said at that time: a row's number, the figure, and how the row was used.
+Those models were run again for the rows from 251 on, which they had not seen.
 """
 
 from __future__ import annotations
