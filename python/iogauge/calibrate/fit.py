@@ -112,11 +112,11 @@ def fit(
         return np.stack([(values - here) / way for values, way in zip(there, ways, strict=True)], axis=1)
 
     def best() -> Vector:
-        return min((np.frombuffer(key) for key in known), key=lambda z: _cost(at(z)))
+        return min((np.frombuffer(key) for key in known), key=lambda z: soft_cost(at(z)))
 
     z, stuck = start, 0
     for _ in range(BEGUN_AGAIN + 1):
-        before = _cost(at(z))
+        before = soft_cost(at(z))
         least_squares(
             at,
             z,
@@ -129,15 +129,26 @@ def fit(
         )
         # Figures jump where a tail passes a stall, so a trial for a derivative may be better than the solver's end.
         z = best()
-        stuck = stuck + 1 if _cost(at(z)) > before * ENOUGH else 0
+        stuck = stuck + 1 if soft_cost(at(z)) > before * ENOUGH else 0
         if stuck == len(STEPS):
             break
     # The pull is no measurement, so it does not narrow an interval.
-    derivatives = _smooth(*(jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS))
-    draws = _bootstrap(z, derivatives, known[z.tobytes()], seed=seed)
-    return Fitted(
-        numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(known[z.tobytes()])
-    )
+    wide, narrow = (jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS)
+    return with_intervals(free, z, wide, narrow, known[z.tobytes()], seed=seed)
+
+
+def with_intervals(
+    free: Sequence[Free],
+    z: Vector,
+    wide: NDArray[np.float64],
+    narrow: NDArray[np.float64],
+    residuals: Vector,
+    *,
+    seed: int,
+) -> Fitted:
+    """Return the numbers at ``z`` with their intervals, by two derivatives of the residuals there."""
+    draws = _bootstrap(z, _smooth(wide, narrow), residuals, seed=seed)
+    return Fitted(numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(residuals))
 
 
 def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -148,8 +159,8 @@ def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[n
     return np.where(agree, narrow, 0.0)
 
 
-def _cost(residuals: Vector) -> float:
-    """Return what the fit minimises: the sum of soft_l1."""
+def soft_cost(residuals: Vector) -> float:
+    """Return what a fit minimises: the sum of soft_l1."""
     return float(np.sum(np.sqrt(1 + residuals**2) - 1))
 
 
