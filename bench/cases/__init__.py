@@ -24,6 +24,7 @@ from bench.cases import (
 )
 from bench.cases.charts import page, pictures
 from bench.cases.trace import imports, latency
+from bench.cases.twins import judge
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -50,7 +51,10 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "pictures": pictures.export,
     "page": page.drawn,
     "coverage": coverage.intervals,
+    "twins": judge.recovery,
 }
 
-WITHOUT_FIO = frozenset({"commands", "coverage", "page", "pictures", "trace-import", "trace-latency"})
+WITHOUT_FIO = frozenset(
+    {"commands", "coverage", "page", "pictures", "trace-import", "trace-latency", "twins"}
+)
 """The cases that do not run fio."""

@@ -136,7 +136,7 @@ class Search:
 
     def best(self) -> Vector:
         """Return the best place of all trials."""
-        return min((np.frombuffer(key) for key in self._known), key=lambda z: _cost(self.at(z)))
+        return min((np.frombuffer(key) for key in self._known), key=lambda z: soft_cost(self.at(z)))
 
     def least(self, z: Vector, *, rounds: int, restarts: int) -> Vector:
         """Return the place with the least residuals that a search from ``z`` reaches.
@@ -145,7 +145,7 @@ class Search:
         """
         stuck = 0
         for _ in range(restarts + 1):
-            before = _cost(self.at(z))
+            before = soft_cost(self.at(z))
             least_squares(
                 self.at,
                 z,
@@ -158,7 +158,7 @@ class Search:
             )
             # Figures jump where a tail passes a stall, so a trial for a derivative may be better than the solver's end.
             z = self.best()
-            stuck = stuck + 1 if _cost(self.at(z)) > before * ENOUGH else 0
+            stuck = stuck + 1 if soft_cost(self.at(z)) > before * ENOUGH else 0
             if stuck == len(STEPS):
                 break
         return z
@@ -182,9 +182,22 @@ def fit(
     z = search.least(search.start, rounds=rounds, restarts=BEGUN_AGAIN)
     figures = search.figures(z)
     # The pull is no measurement, so it does not narrow an interval.
-    derivatives = _smooth(*(search.jacobian(z, step)[: len(figures)] for step in STEPS))
-    draws = _bootstrap(z, derivatives, figures, seed=seed)
-    return Fitted(numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(figures))
+    wide, narrow = (search.jacobian(z, step)[: len(figures)] for step in STEPS)
+    return with_intervals(free, z, wide, narrow, figures, seed=seed)
+
+
+def with_intervals(
+    free: Sequence[Free],
+    z: Vector,
+    wide: NDArray[np.float64],
+    narrow: NDArray[np.float64],
+    residuals: Vector,
+    *,
+    seed: int,
+) -> Fitted:
+    """Return the numbers at ``z`` with their intervals, by two derivatives of the residuals there."""
+    draws = _bootstrap(z, _smooth(wide, narrow), residuals, seed=seed)
+    return Fitted(numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(residuals))
 
 
 def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -195,8 +208,8 @@ def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[n
     return np.where(agree, narrow, 0.0)
 
 
-def _cost(residuals: Vector) -> float:
-    """Return what the fit minimises: the sum of soft_l1."""
+def soft_cost(residuals: Vector) -> float:
+    """Return what a fit minimises: the sum of soft_l1."""
     return float(np.sum(np.sqrt(1 + residuals**2) - 1))
 
 

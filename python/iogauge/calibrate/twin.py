@@ -2,7 +2,8 @@
 
 Every step of the review runs on the model as it ran on the drive, but for a shorter time. The fit compares rates, means
 and the quantiles that the sample supports. It moves the numbers that the model's file calls fitted, from their present
-values and in wider ranges than the file's.
+values and in wider ranges than the file's, and those of ``ALSO``: what a family of drives is made of. For a shipped
+model these are published or assumed; of another drive nobody knows them.
 
 A number that the review does not exercise stays unknown, and its interval says so.
 """
@@ -11,40 +12,55 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from iogauge import catalog, workload
-from iogauge.calibrate.fit import Fitted, Vector, fit
-from iogauge.calibrate.numbers import Free, put
+from iogauge import catalog
+from iogauge.calibrate.descent import Descended, Level, Matrix, Run, Values, descend
+from iogauge.calibrate.fit import STEPS, Fitted, Vector, with_intervals
+from iogauge.calibrate.numbers import Free, folder, put
+from iogauge.calibrate.steps import Key, Length, ShortStep, figures_of, steps_of
 from iogauge.calibrate.trial import SEED
 from iogauge.errors import IogaugeError
 from iogauge.execution.interrupts import Interrupts
-from iogauge.execution.modelled import simulate
-from iogauge.schema import Direction, JobFile, Kind, RowResult, RunResult
-from iogauge.stats.histogram import Histogram
+from iogauge.schema import Direction
 from iogauge.store import Review
 from iogauge.text.option import call
 
-IOS = 100_000
-"""I/Os of each step on the model, roughly: enough for a 99.9th percentile."""
-SHORTEST_NS, LONGEST_NS = 20_000_000, 10_000_000_000
-RAMP_SHARE = 0.3
-"""The ramp as a share of the measured time."""
+__all__ = ["FittedFigure", "Twin", "figures_of", "fit_twin"]
+
+SHORT = Length(ios=8_000, least=1_500, most=24_000)
+"""Comes near: enough for a 99th percentile."""
+LONG = Length(ios=30_000, least=10_000, most=90_000)
+"""Enough for a 99.9th percentile."""
 ABSENT = 20.0
 """The residual of a figure that the model does not show."""
 PULL = 3.0
 """Weak compared with figures: only numbers that the review cannot tell apart are held together by it."""
-ROUNDS = 12
-"""Steps of the solver before a restart: a review has many figures, and they are not linear."""
 WIDER = 4.0
 """How many times a twin's numbers may exceed the range in the file that it starts from."""
 
-_TARGET = "model:twin"
-_QUANTILES = (0.5, 0.9, 0.99, 0.999)
+ALSO: Mapping[str, Sequence[str]] = {
+    "xpoint": ("channels", "latency_ns"),
+    "nand": (
+        "dies",
+        "channels",
+        "program_ns",
+        "take_chunk_ns",
+        "buffer_bytes",
+        "slow_read_share",
+        "over_provisioning",
+    ),
+}
+"""By family: the numbers of the media that a twin may move although its model's file states or assumes them."""
+ALSO_RANGE = 1.5
+"""They may be this many times as large or small, and ``WIDER`` of that."""
+MOST_SHARE = 0.95
+
 _EXPECTED: Mapping[str, float] = {
     "iops": 0.03,
     "mean": 0.05,
@@ -52,6 +68,7 @@ _EXPECTED: Mapping[str, float] = {
     "p90": 0.08,
     "p99": 0.12,
     "p99.9": 0.2,
+    "p99.99": 0.3,
 }
 """The relative error that a model can be expected to reach, by figure. A smaller one weighs more."""
 
@@ -68,19 +85,12 @@ class FittedFigure:
     measured: float
     """I/Os a second, or ns."""
     modelled: float | None
-    """None if the model completed too few requests, or none."""
+    """None if the model completed no request."""
 
     @property
     def error(self) -> float | None:
         """The relative error."""
         return None if self.modelled is None else self.modelled / self.measured - 1
-
-    @property
-    def residual(self) -> float:
-        """What the fit minimises: the logarithm of the ratio, in units of the expected error."""
-        if self.modelled is None:
-            return ABSENT
-        return math.log(self.modelled / self.measured) / _EXPECTED[self.what]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,60 +103,118 @@ class Twin:
     figures: tuple[FittedFigure, ...]
 
 
-@dataclass(frozen=True)
-class _Step:
-    id: str
-    jobs: JobFile
-    seen: Mapping[tuple[str, Direction, str], float]
-
-
 def fit_twin(
     review: Review,
     begin_with: catalog.ModelFile,
     machine: catalog.ModelFile,
     *,
     interrupts: Interrupts,
+    suites: Sequence[str] = (),
+    threads: int = 2,
     on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Twin:
     """Return the model that comes closest to a review, starting from a drive's model.
 
-    ``on_trial`` is called with the number of trials and the least root mean square error, in units of the expected
-    error. Raises IogaugeError if the review holds no complete step, or the model has no fitted number.
+    ``suites``: the suites of the review to fit to; empty for all. ``on_trial`` is called with the number of trials and
+    the least root mean square error, in units of the expected error. Raises IogaugeError if the review holds no
+    complete step, or the model has no fitted number.
     """
-    steps = list(_steps(review))
+    steps = list(steps_of(review, suites=suites))
     if not steps:
         raise IogaugeError(f"{review.path}: no step is complete", hint=call("review", resume=review.path))
-    free = [_free(place, entry) for place, entry in begin_with.entries() if entry.range]
-    if not free:
+    if not any(entry.range for _, entry in begin_with.entries()):
         raise IogaugeError(
             f"{begin_with.path}: no number in it is fitted, so the fit can change nothing",
             hint='start from another model, or write kind = "fitted", start and range for a number',
         )
-    base = begin_with.parameters | {"capacity_bytes": _capacity(review, begin_with)}
+    model = _prepared(begin_with, _capacity(review, begin_with))
+    free = [_free(place, entry) for place, entry in model.entries() if _moves(place, entry)]
+    twin = _Twin(model.parameters, machine.parameters, interrupts)
+    short, long = ([step.at(length) for step in steps] for length in (SHORT, LONG))
+    descended = descend(
+        free,
+        [
+            Level(runs=twin.runs(short), difference=STEPS[0], jacobians=2, steps=14),
+            Level(runs=twin.runs(long), difference=STEPS[1], jacobians=1, steps=8),
+        ],
+        pull=PULL,
+        threads=threads,
+        on_trial=on_trial,
+    )
+    fitted = _buses_with_dies(_with_intervals(free, descended, _keys(short), _keys(long)))
+    values = {number.free.place: number.value for number in fitted.numbers}
+    figures = tuple(figure for step in long for figure in twin.figures(step, values))
+    return Twin(model=model, fitted=fitted, figures=figures)
 
-    def shown(values: Mapping[str, float]) -> list[FittedFigure]:
-        parameters = copy.deepcopy(base)
+
+@dataclass(frozen=True)
+class _Twin:
+    """Runs steps on the model with other numbers."""
+
+    parameters: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    interrupts: Interrupts
+
+    def runs(self, steps: Sequence[ShortStep]) -> list[Run]:
+        return [Run(kind=step.kind, residuals=partial(self._residuals, step)) for step in steps]
+
+    def modelled(self, step: ShortStep, values: Values) -> dict[Key, float]:
+        parameters: dict[str, Any] = copy.deepcopy(dict(self.parameters))
         for place, value in values.items():
             put(parameters, place, value)
-        return list(_compared(steps, parameters, machine.parameters, interrupts))
+        media = parameters["media"]
+        if "dies" in media:
+            media["channels"] = min(media["channels"], media["dies"])
+        return step.modelled(parameters, self.machine, self.interrupts)
 
-    def residuals(values: Mapping[str, float]) -> Vector:
-        try:
-            return np.array([figure.residual for figure in shown(values)])
-        except IogaugeError:
-            # The core refuses a number: a file's range may go beyond what the core accepts.
-            return np.full(sum(len(step.seen) for step in steps), ABSENT)
+    def figures(self, step: ShortStep, values: Values) -> list[FittedFigure]:
+        modelled = self.modelled(step, values)
+        return [
+            FittedFigure(
+                step=step.id,
+                job=key[0],
+                direction=key[1],
+                what=key[2],
+                measured=measured,
+                modelled=modelled.get(key),
+            )
+            for key, measured in step.measured.items()
+        ]
 
-    fitted = fit(free, residuals, seed=SEED, rounds=ROUNDS, pull=PULL, on_trial=on_trial)
-    values = {number.free.place: number.value for number in fitted.numbers}
-    tree = dict(begin_with.tree)
-    tree["capacity_bytes"] = replace(tree["capacity_bytes"], value=base["capacity_bytes"])
-    return Twin(model=replace(begin_with, tree=tree, base=None), fitted=fitted, figures=tuple(shown(values)))
+    def _residuals(self, step: ShortStep, values: Values) -> Vector:
+        modelled = self.modelled(step, values)
+        return np.array(
+            [
+                math.log(modelled[key] / measured) / _EXPECTED[key[2]] if modelled.get(key) else ABSENT
+                for key, measured in step.measured.items()
+            ]
+        )
+
+
+def _moves(place: str, entry: catalog.Entry) -> bool:
+    """Return whether a twin may move a number. A review has no watts to compare."""
+    return entry.range is not None and not place.startswith("power.")
+
+
+def _prepared(begin_with: catalog.ModelFile, capacity_bytes: int) -> catalog.ModelFile:
+    """Return the model with a drive's capacity, where the numbers of ``ALSO`` are fitted ones."""
+    tree = copy.deepcopy(dict(begin_with.tree))
+    tree["capacity_bytes"] = replace(tree["capacity_bytes"], value=capacity_bytes)
+    for name in ALSO.get(tree["media"]["family"], ()):
+        table, key = folder(tree, f"media.{name}")
+        entry = table.get(key)
+        if entry is not None and entry.range is None and entry.value > 0:
+            ends = (entry.value / ALSO_RANGE, entry.value * ALSO_RANGE)
+            table[key] = replace(entry, kind="fitted", start=entry.value, range=ends)
+    return replace(begin_with, tree=tree, base=None)
 
 
 def _free(place: str, entry: catalog.Entry) -> Free:
     low, high = entry.range or (entry.value, entry.value)
-    return Free(place=place, start=max(entry.value, low), low=low / WIDER, high=high * WIDER)
+    high *= WIDER
+    if place.endswith("_share"):
+        high = min(high, MOST_SHARE)
+    return Free(place=place, start=max(entry.value, low), low=low / WIDER, high=high)
 
 
 def _capacity(review: Review, begin_with: catalog.ModelFile) -> int:
@@ -154,62 +222,33 @@ def _capacity(review: Review, begin_with: catalog.ModelFile) -> int:
     return known or int(begin_with.parameters["capacity_bytes"])
 
 
-def _steps(review: Review) -> Iterator[_Step]:
-    for step in review.manifest.steps:
-        if not review.has(step.id):
-            continue
-        seen = _seen(review.record(step.id).result)
-        jobs = workload.jobs_of(step)
-        rate = sum(value for (_, _, what), value in seen.items() if what == "iops")
-        yield _Step(step.id, _shorter(jobs, round(IOS / max(rate, 1.0) * 1e9)), seen)
+def _keys(steps: Sequence[ShortStep]) -> list[tuple[str, Key]]:
+    return [(step.id, key) for step in steps for key in step.measured]
 
 
-def _shorter(jobs: JobFile, measured_ns: int) -> JobFile:
-    """Return the same jobs on the model, for as long as their figures need."""
-    measured_ns = min(max(measured_ns, SHORTEST_NS), LONGEST_NS)
-    changes = {
-        "filenames": (_TARGET,),
-        "runtime_ns": measured_ns,
-        "ramp_time_ns": round(measured_ns * RAMP_SHARE),
-        "time_based": True,
-        "size": None,
-    }
-    return jobs.model_copy(update={"jobs": tuple(job.model_copy(update=changes) for job in jobs.jobs)})
+def _buses_with_dies(fitted: Fitted) -> Fitted:
+    """Return the numbers with no more channels than dies: the core refuses a bus without a die, and trials had none."""
+    dies = [number.value for number in fitted.numbers if number.free.place == "media.dies"]
+    numbers = tuple(
+        replace(number, value=min(number.value, *dies))
+        if dies and number.free.place == "media.channels"
+        else number
+        for number in fitted.numbers
+    )
+    return replace(fitted, numbers=numbers)
 
 
-def _seen(result: RunResult) -> dict[tuple[str, Direction, str], float]:
-    figures: dict[tuple[str, Direction, str], float] = {}
-    for row in result.rows:
-        figures |= {(row.name, direction, what): value for direction, what, value in figures_of(row)}
-    return figures
-
-
-def figures_of(row: RowResult) -> Iterator[tuple[Direction, str, float]]:
-    """Yield the compared figures of one row: IOPS, and the mean and supported quantiles of lat in ns."""
-    for direction, tally in row.tallies.items():
-        data = tally.histograms.get(Kind.LAT)
-        if direction is Direction.SYNC or not tally.ios or data is None:
-            continue
-        yield direction, "iops", tally.ios / (row.end_ns - row.start_ns) * 1e9
-        histogram = Histogram.decode(data, tally.exact.get(Kind.LAT))
-        yield direction, "mean", histogram.mean
-        for q in _QUANTILES:
-            if histogram.supports(q):
-                yield direction, f"p{100 * q:.10g}", float(histogram.quantile(q))
-
-
-def _compared(
-    steps: list[_Step], parameters: Mapping[str, Any], machine: Mapping[str, Any], interrupts: Interrupts
-) -> Iterator[FittedFigure]:
-    for step in steps:
-        result = simulate(step.jobs, {_TARGET: parameters}, machine, seed=SEED, interrupts=interrupts)
-        seen = _seen(result)
-        for (job, direction, what), measured in step.seen.items():
-            yield FittedFigure(
-                step=step.id,
-                job=job,
-                direction=direction,
-                what=what,
-                measured=measured,
-                modelled=seen.get((job, direction, what)),
-            )
+def _with_intervals(
+    free: Sequence[Free],
+    descended: Descended,
+    short: Sequence[tuple[str, Key]],
+    long: Sequence[tuple[str, Key]],
+) -> Fitted:
+    """Return the numbers with intervals. A figure that short runs do not support counts for no interval."""
+    wide, narrow = descended.derivatives
+    places = {key: place for place, key in enumerate(short)}
+    padded: Matrix = np.zeros_like(narrow)
+    for row, key in enumerate(long):
+        if key in places:
+            padded[row] = wide[places[key]]
+    return with_intervals(free, descended.z, padded, narrow, descended.residuals, seed=SEED)

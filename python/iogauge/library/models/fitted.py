@@ -73,8 +73,8 @@ def fit_twin(
 ) -> FittedModel:
     """Fit a drive model to a saved review of a real drive, write it as a TOML file, and return it.
 
-    The fit runs every step of the review on the model, and moves its fitted numbers until it behaves as the drive did.
-    The same arguments give the same numbers. It may take hours.
+    The fit runs every step of the review on the model, and moves its numbers until it behaves as the drive did. The
+    same arguments give the same numbers. It takes minutes.
 
     Args:
         review: a saved review, or its directory.
