@@ -30,7 +30,7 @@ _FAR = 3.0
 """What ``>>`` means at least."""
 _INSIDE = 0.02
 """How far inside a bound a fit aims, relative."""
-_BOUND = 0.03
+_BOUND = 0.01
 """A bound missed by this share weighs as much as a figure at its limit."""
 _AT_IT = 1e-3
 """The error of a figure exactly at a bound that it must pass."""

@@ -63,8 +63,10 @@ XPOINT: dict[str, Any] = {
     "write_next_chunk_ns": 1_702.1,
     "misaligned_chunk_ns": 211.3,
     "turnaround_ns": 433.3,
-    "read_latency_ns": 5_101.7,
-    "write_latency_ns": 6_203.9,
+    "channels": 7,
+    "read_media_ns": 4_101.7,
+    "write_media_ns": 5_203.9,
+    "latency_ns": 1_003.3,
     "jitter_ns": 377.7,
     "read_stalls": [{"every_services": 200.0, "mean_ns": 9_000.5, "spread": 0.7}],
     "write_stalls": [{"every_services": 150.0, "mean_ns": 12_000.5, "spread": 1.0}],
@@ -114,12 +116,12 @@ NAND: dict[str, Any] = {
 BATCHES = "iodepth_batch_complete_max=64"
 ONE_BY_ONE = ""
 LOGS = {
-    "xpoint": (XPOINT, 2, BATCHES, "3a5878e5c047ce059e9540f7c0290ed7da1a17edee724cc4841497512e5df713"),
+    "xpoint": (XPOINT, 2, BATCHES, "95e0ede88a5ebf1ad928ce1de9af56f9b0b922171f1274efff615ec893636da7"),
     "xpoint one by one": (
         XPOINT,
         2,
         ONE_BY_ONE,
-        "2cb76f96505b4415c275654fa795fb9cf77324c349450d074ef2eef96e9d9267",
+        "08e4a2da84abc89f6c18e3654c766957ffa4fc5508843b533de40b47c84ec63d",
     ),
     "nand": (NAND, 1, BATCHES, "1fbc2e4db50dfeea421dbb99dbbb2b6f7f4f7054c39467f3387af107069b850e"),
     "nand one by one": (
