@@ -47,7 +47,9 @@ def test_reads_are_narrow_at_depth_1_and_wide_at_16(trial: Trial) -> None:
 
 @pytest.mark.parametrize("rw", ["randread", "randwrite"])
 def test_tails_grow_with_depth(trial: Trial, rw: str) -> None:
-    tails = [seen(trial, rw, threads, depth).lat.quantile(0.999) for threads, depth in ((1, 1), (4, 4), (8, 4))]
+    tails = [
+        seen(trial, rw, threads, depth).lat.quantile(0.999) for threads, depth in ((1, 1), (4, 4), (8, 4))
+    ]
     assert tails[0] < tails[1] < tails[2]
 
 

@@ -15,7 +15,7 @@ from bench import peers
 from bench.cases.twins.judge import markdown
 from bench.cases.twins.study import LEFT_OUT, assessed, write
 from iogauge import catalog
-from iogauge.calibrate.steps import steps_of
+from iogauge.calibrate.twins.steps import steps_of
 from iogauge.store import Review
 
 

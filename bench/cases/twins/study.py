@@ -19,8 +19,8 @@ import iogauge
 from bench.cases.twins.drives import SORTS, Drawn, drawn
 from iogauge import catalog
 from iogauge.calibrate.numbers import folder
-from iogauge.calibrate.steps import Key, Length, ReviewStep, steps_of
 from iogauge.calibrate.twin import Twin, fit_twin
+from iogauge.calibrate.twins.steps import Key, Length, ReviewStep, steps_of
 from iogauge.calibrate.write import with_fit
 from iogauge.execution.interrupts import Interrupts
 from iogauge.schema import Direction

@@ -122,7 +122,7 @@ pub(crate) struct Thread<'a> {
     pub(crate) verifies: bool,
     durable: bool,
     costs: Costs,
-    /// The idle states that its CPU enters while it sleeps.
+    /// The idle states that its CPU enters while it sleeps; none if it polls.
     idle: &'a [IdleSpec],
     noise: Noise,
     /// Draws the lateness of sleeps until an instant, and the next draw.
@@ -203,7 +203,6 @@ impl<'a> Thread<'a> {
             verifies: plan.verify.is_some(),
             durable: plan.engine.sync != SyncMode::None,
             costs,
-            // A CPU that polls does not idle.
             idle: if costs.polls { &[] } else { &machine.idle },
             noise: Noise::new(&machine.noise, position.noise_seed, position.stage_start),
             timer: Exponential::new(Rng::new(position.noise_seed, Stream::Mix)),

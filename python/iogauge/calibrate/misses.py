@@ -25,8 +25,8 @@ _ONE_CONTROLLER = (
 
 REASONS: Mapping[int, str] = {
     24: (
-        "the guide has 55 us with one driver and 73 us with the other, of one drive; the model's stalls, which also have "
-        "to explain p99 at depth 16, lie above both"
+        "the guide has 55 us with one driver and 73 us with the other, of one drive; the model's stalls, which also "
+        "have to explain p99 at depth 16, lie above both"
     ),
     72: "kept from the fit: no other row shows how often threads wake late here, and neighbouring rungs differ tenfold",
     96: _COLLECTION,

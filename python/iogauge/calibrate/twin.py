@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from iogauge import catalog
-from iogauge.calibrate.descent import Descended, Level, Matrix, Run, Values, descend
 from iogauge.calibrate.fit import STEPS, Fitted, Vector, with_intervals
 from iogauge.calibrate.numbers import Free, folder, put
-from iogauge.calibrate.steps import Key, Length, ShortStep, figures_of, steps_of
 from iogauge.calibrate.trial import SEED
+from iogauge.calibrate.twins.descent import Descended, Level, Matrix, Run, Values, descend
+from iogauge.calibrate.twins.steps import Key, Length, ShortStep, figures_of, steps_of
 from iogauge.errors import IogaugeError
 from iogauge.execution.interrupts import Interrupts
 from iogauge.schema import Direction

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from iogauge.calibrate.descent import Descended, Level, Run, Values, descend
 from iogauge.calibrate.fit import Vector
 from iogauge.calibrate.numbers import Free
+from iogauge.calibrate.twins.descent import Descended, Level, Run, Values, descend
 from iogauge.errors import IogaugeError
 
 NUMBERS = [Free(place=name, start=10.0, low=1.0, high=100.0) for name in ("rate", "wait", "size")]
