@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import iogauge
-from iogauge.library.models.loads import ExplainedLoad
+from iogauge.results.explained.loads import ExplainedLoad
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +33,14 @@ def job(name: str, rw: str, threads: int, depth: int, seconds: int, *more: str) 
     return "\n".join(lines) + "\n"
 
 
-def test_a_single_optane_read_is_the_medium_and_the_host() -> None:
+def test_a_single_optane_read_is_its_channel_and_the_host() -> None:
     # Intel: a read at depth one takes about 10 us, most of it in the drive, and no read waits for another.
     mean = load("p4800x", job("reads", "randread", 1, 1, 2), "reads, read").mean
     host = sum(mean.shares.get(part, 0.0) for part in HOST)
     assert mean.shares.get("queue", 0.0) < 0.01
-    assert mean.longest == "medium"
+    assert mean.longest == "channel"
     assert 0.25 < host < 0.5
-    assert host + sum(mean.shares[part] for part in ("medium", "pipe", "link")) > 0.95
+    assert host + sum(mean.shares[part] for part in ("channel", "controller", "pipe", "link")) > 0.95
 
 
 def test_a_mix_of_optane_reads_and_writes_hardly_pays_for_turning_around() -> None:

@@ -58,7 +58,8 @@ def test_a_request_without_company_takes_the_times_of_the_model() -> None:
     mean = reads.mean.parts_ns
     costs = machine["queued"]
     assert mean["pipe"] == pytest.approx(media["media.read_chunk_ns"], abs=1)
-    assert mean["medium"] == pytest.approx(media["media.read_latency_ns"], abs=1)
+    assert mean["channel"] == pytest.approx(media["media.read_media_ns"], abs=1)
+    assert mean["controller"] == pytest.approx(media["media.latency_ns"], abs=1)
     assert mean["submission"] == pytest.approx(costs["call_ns"] + costs["request_ns"])
     assert mean["notice"] == pytest.approx(machine["wake_ns"])
     assert "queue" not in mean
@@ -113,8 +114,8 @@ def test_what_if_shows_what_changes_and_says_what_does_not() -> None:
         assert parts["turnaround"].after == 0
         assert parts["turnaround"].difference.shown
         assert parts["notice"].difference.high < 0
-        # The medium serves the same requests as before.
-        assert parts["medium"].difference.value == pytest.approx(0, abs=0.5)
+        # The channels serve the same requests as before.
+        assert parts["channel"].difference.value == pytest.approx(0, abs=0.5)
         mean, rate = load.figures[0], load.figures[-1]
         assert (mean.figure, rate.figure) == ("mean", "IOPS")
         assert mean.difference.high < 0 < rate.difference.low
