@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import iogauge
-from iogauge.library.models.loads import ExplainedLoad
+from iogauge.results.explained.loads import ExplainedLoad
 
 pytestmark = pytest.mark.slow
 

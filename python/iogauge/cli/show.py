@@ -42,7 +42,10 @@ def show(
         typer.Option("--step", metavar="ID", help="One step in full, by the id that --json shows."),
     ] = None,
     variation: Annotated[
-        bool, typer.Option("--variation", help="Also show how figures differ from run to run.")
+        bool,
+        typer.Option(
+            "--variation", help="Also show how figures differ from run to run, and parts of latency."
+        ),
     ] = False,
     judge_by: JudgeBy = None,
     fail_if: checks.FailIf = None,

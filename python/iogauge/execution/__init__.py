@@ -11,6 +11,7 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,14 @@ from iogauge.execution.figures import OwnBytes, row_figures
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.latency_split import OwnLatencies
 from iogauge.execution.layered import layered
-from iogauge.execution.modelled import CPUS, Virtual, check_model, part_meanings, refuse_mixture
+from iogauge.execution.modelled import (
+    CPUS,
+    Virtual,
+    check_model,
+    explained_run,
+    part_meanings,
+    refuse_mixture,
+)
 from iogauge.execution.plans.planning import Opened, make_plan
 from iogauge.execution.plans.rehearsal import rehearse
 from iogauge.execution.plans.stamping import refuse_models
@@ -38,6 +46,7 @@ from iogauge.schema import (
     Ceiling,
     Interval,
     JobFile,
+    RowParts,
     RunPlan,
     RunRecord,
     RunResult,
@@ -88,6 +97,7 @@ def execute(
     trace_latency: bool = False,
     drive_samples: bool = True,
     stamp_descriptors: Mapping[str, int] = MappingProxyType({}),
+    explain: bool = False,
 ) -> RunRecord:
     """Run every stage of a job file and return its record. Intervals go to ``on_interval`` alone.
 
@@ -108,6 +118,7 @@ def execute(
         trace_latency: trace the block layer's events, for the distributions of the parts of lat; needs root.
         drive_samples: sample temperature, throttling and errors of the drives each second (``machine.samples``).
         stamp_descriptors: the open stamp logs, by the ``stamp_log`` of their jobs.
+        explain: record where the time of requests went; only on drive models, whose run is the same without it.
 
     Raises IogaugeError if a target is refused, the plan is impossible, or an engine cannot be opened. Later errors are
     in the record. Ctrl-C ends the run, which still returns a record, with ``stopped_by == "interrupt"``.
@@ -176,13 +187,15 @@ def execute(
                 on_interval(interval)
 
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        explained: list[RowParts] = []
         if tracing:
             tracing.start()
         result = run_plan(
             plan,
-            start=virtual.start if virtual else start_real,
+            start=partial(virtual.start, explain=explain) if virtual else start_real,
             interrupts=interrupts,
             on_interval=count_interval,
+            on_explained=explained.append,
             on_stage=on_stage,
             spill=spill.begin(job_file, plan) if spill else None,
             on_spilled=spill.ended if spill else lambda _: None,
@@ -201,6 +214,7 @@ def execute(
             warnings=(),
             started_at=started_at,
             latency_traces=(tracing.result(),) if tracing else (),
+            explained=explained_run(explained) if explained else None,
         )
         _report_in_flight(result, say)
         for target in dict.fromkeys(targets.values()):

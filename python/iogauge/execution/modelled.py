@@ -7,7 +7,7 @@ probed or watched: nothing else uses a model. A machine model has every CPU that
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from iogauge import _core, catalog
@@ -19,6 +19,7 @@ from iogauge.execution.plans.planning import Opened, make_plan
 from iogauge.machine.judge import judge_row, unfinished
 from iogauge.schema import (
     EngineKind,
+    ExplainedRun,
     JobFile,
     PartMeaning,
     RowParts,
@@ -179,6 +180,18 @@ def part_meanings() -> tuple[PartMeaning, ...]:
     ['submission', 'noise', 'notice', 'reap']
     """
     return tuple(PartMeaning.model_validate(part) for part in json.loads(_core.model_parts()))
+
+
+def explained_run(rows: Sequence[RowParts]) -> ExplainedRun:
+    """Return where the time of a run went, with what its parts mean."""
+    used = {
+        part
+        for row in rows
+        for parts in row.directions.values()
+        for of in (parts, *parts.bands)
+        for part in of.parts_ns
+    }
+    return ExplainedRun(parts=tuple(part for part in part_meanings() if part.name in used), rows=tuple(rows))
 
 
 def _plan(jobs: JobFile, virtual: Virtual, seed: int) -> RunPlan:

@@ -15,6 +15,7 @@ from iogauge.report.machine import UNKNOWN, MachinePart
 from iogauge.report.page.facts import environment
 from iogauge.report.page.steps import BETWEEN, VARIATION, StepRow, position_head, step_rows, varied_rows
 from iogauge.report.sections import Part, Report, Section
+from iogauge.results.explained.wording import COLUMNS
 from iogauge.results.suite_result import SuiteResult
 from iogauge.results.warnings import warnings
 from iogauge.text.cells import Cell
@@ -103,8 +104,11 @@ def _sentences(section: Section) -> Iterator[str]:
         yield from (f"- {escaped(head + sentence.text)}" for sentence in pair.sentences)
 
 
-def suite_lines(section: Section) -> Iterator[str]:
-    """Yield a suite's tables: its steps, its conclusions, and how much repeats differ."""
+def suite_lines(section: Section, *, parts: bool = True) -> Iterator[str]:
+    """Yield a suite's tables: its steps, its conclusions, and how much repeats differ.
+
+    ``parts``: of explained steps, yield the table of parts beside the answer.
+    """
     plan = section.plan
     yield f"### {escaped(plan.title)}"
     yield ""
@@ -124,7 +128,7 @@ def suite_lines(section: Section) -> Iterator[str]:
     if rows:
         yield from table(head, rows, left=2 if several else 1)
     for part in section.parts:
-        yield from _own(part, several=several)
+        yield from _own(part, several=several, parts=parts)
 
 
 def _cells(row: StepRow) -> list[str]:
@@ -139,13 +143,14 @@ def _cell(cell: Cell) -> str:
     return f"○ {text}" if cell.unsupported else text
 
 
-def _own(part: Part, *, several: bool) -> Iterator[str]:
+def _own(part: Part, *, several: bool, parts: bool) -> Iterator[str]:
     """Yield the tables of one drive: the conclusions of its suite, and how much repeats differ."""
     label = f": {part.drive.label}" if several else ""
     for conclusion in part.tables:
         yield f"**{escaped(capitalised(conclusion.title) + label)}**"
         yield ""
         yield from table(conclusion.head, conclusion.rows, left=1)
+    yield from _explained(part, label, parts=parts)
     rows = list(varied_rows(part.drive))
     if rows:
         yield f"**{escaped(f'Run-to-run variation{label}')}**"
@@ -166,6 +171,24 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
         yield from table(head, cells, left=1)
         yield f"{VARIATION} {BETWEEN}"
         yield ""
+
+
+def _explained(part: Part, label: str, *, parts: bool) -> Iterator[str]:
+    """Yield where the time of a modelled drive's requests went; nothing for real drives."""
+    steps = part.drive.explained
+    if not steps:
+        return
+    yield f"**{escaped(f'Where the time went{label}')}**"
+    yield ""
+    yield from (f"- {escaped(f'{step.name}: {step.answer}')}" for step in steps)
+    yield ""
+    if not parts:
+        return
+    for step in steps:
+        head, *rows = step.rows
+        yield from table([step.name, *head[1:]], rows, left=1)
+    yield escaped(COLUMNS)
+    yield ""
 
 
 def machine_lines(part: MachinePart, *, several: bool) -> Iterator[str]:

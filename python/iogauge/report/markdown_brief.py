@@ -69,7 +69,7 @@ def _details(report: Report, findings: tuple[Finding, ...]) -> Iterator[tuple[st
     commands = [f"    {shlex.join(drive.manifest.command)}" for drive in report.reviews]
     yield "How to measure it again", [*commands, ""]
     for number, section in enumerate(report.sections):
-        yield section.plan.title, suite_lines(section)
+        yield section.plan.title, suite_lines(section, parts=False)
         if number == 0:
             rest = findings[first_screen.MOST_FINDINGS :]
             if rest:

@@ -16,6 +16,7 @@ from iogauge.catalog.state import MEANING
 from iogauge.machine.warnings import warning
 from iogauge.report.run.fail_if import Violation
 from iogauge.report.run.surroundings import state_text
+from iogauge.results.explained.wording import COLUMNS
 from iogauge.results.position import Position, name_of
 from iogauge.results.review import labels_of
 from iogauge.results.suite_result import SuiteResult
@@ -29,7 +30,7 @@ from iogauge.stats.repeats import Variation
 from iogauge.store import Review
 from iogauge.suites import suite_to_judge
 from iogauge.text import numbers, too_short
-from iogauge.text.grid import folded, heading
+from iogauge.text.grid import WIDTH, aligned, folded, heading, labelled
 
 TABLE_QUANTILES = (0.5, 0.99, 0.999, 0.9999)
 """The quantiles of the table; JSON has all that were judged."""
@@ -66,7 +67,7 @@ def judged(
 def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool = False) -> str:
     """Return the steps and findings of every plan as lines of text, ending with a newline.
 
-    ``variation`` adds how the figures of every step differ from run to run.
+    ``variation`` adds how the figures of every step differ from run to run, and the parts of explained latencies.
     """
     lines = [line for result in judged for line in [*_table(result, manifest, variation=variation), ""]]
     lines += numbers.meanings(lines)
@@ -118,6 +119,7 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
     yield from _variation(result)
     if variation:
         yield from _varied(result)
+    yield from _explained(result, details=variation)
     growth = result.growth if plan.load_jobs else None
     if growth is not None:
         slower = numbers.times(growth.value, growth.low, growth.high)
@@ -147,6 +149,20 @@ def _variation(result: SuiteResult) -> Iterator[str]:
 
 def _variations(result: SuiteResult, position: Position) -> dict[str, Variation]:
     return variations([run.figures for run in position.runs], result.conclusions.quantiles)
+
+
+def _explained(result: SuiteResult, *, details: bool) -> Iterator[str]:
+    """Yield where the time of a modelled drive's requests went; with ``details``, part by part."""
+    if not result.explained:
+        return
+    yield "where the time went:"
+    for step in result.explained:
+        yield from labelled("", f"{step.name}: {step.answer}", indent="", width=0, columns=WIDTH)
+    if details:
+        for step in result.explained:
+            yield f"{step.name}:"
+            yield from aligned(step.rows)
+        yield from labelled("", COLUMNS, indent="", width=0, columns=WIDTH)
 
 
 def _varied(result: SuiteResult) -> Iterator[str]:
@@ -230,6 +246,7 @@ def _plan(result: SuiteResult) -> dict[str, Any]:
         "convergences": [asdict(convergence) for convergence in conclusions.convergences],
         "effects": [asdict(effects) for effects in conclusions.effects],
         "search": conclusions.search and asdict(conclusions.search),
+        "explained": [{"step": step.name, **step.load.to_dict()} for step in result.explained],
         "notes": list(plan.notes),
     }
 

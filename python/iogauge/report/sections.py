@@ -14,6 +14,7 @@ from pathlib import Path
 from iogauge.comparison.published_rows import PublishedRow, published_table
 from iogauge.comparison.sides import Differences, differences, loaded
 from iogauge.report.charts.conclusions import conclusion_charts
+from iogauge.report.charts.explained import explained_chart
 from iogauge.report.charts.latency_parts import latency_parts_chart
 from iogauge.report.charts.over_time.heat import heat_chart
 from iogauge.report.charts.over_time.lines import time_chart
@@ -73,6 +74,22 @@ class Part:
     def concluded(self) -> tuple[Chart, ...]:
         """The charts of the suite's conclusions."""
         return conclusion_charts(self.drive, self.drive.conclusions, name=self.drive.slug)
+
+    @cached_property
+    def explained(self) -> tuple[Chart, ...]:
+        """The chart of where the time of a modelled drive's requests went; none for real drives."""
+        steps = self.drive.explained
+        if not steps:
+            return ()
+        chart = explained_chart(
+            {step.name: step.bars for step in steps},
+            title=self.drive.label,
+            order=list(dict.fromkeys(part.name for step in steps for part in step.order)),
+            name=f"{self.drive.plan.suite}-explained-{self.number}",
+            chosen="Step",
+            everything="all steps",
+        )
+        return (chart,)
 
     @cached_property
     def over_time(self) -> tuple[Chart, ...]:
@@ -140,7 +157,7 @@ class Section:
     def charts(self) -> tuple[Chart, ...]:
         """All charts in the order of the page."""
         forests = (chart for pair in self.compared for chart in pair.charts)
-        own = (chart for part in self.parts for chart in (*part.concluded, *part.over_time))
+        own = (chart for part in self.parts for chart in (*part.concluded, *part.explained, *part.over_time))
         return (*self.shared, *forests, *own)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from iogauge.results.collection import Collection
 from iogauge.results.conclusions import Conclusions
+from iogauge.results.explained.steps import ExplainedStep, explained_steps
 from iogauge.results.position import Position, counts_requests, name_of
 from iogauge.results.run import Run
 from iogauge.results.tabular import Tabular
@@ -125,6 +126,11 @@ class SuiteResult(Tabular, Collection[Position]):
     def conclusions(self) -> Conclusions:
         """The suite's conclusions from all positions."""
         return self._conclude(self)
+
+    @cached_property
+    def explained(self) -> tuple[ExplainedStep, ...]:
+        """Where the time of requests went, for the steps whose runs say so; none for real drives."""
+        return explained_steps(self.positions, measured_job=self.plan.measured_job)
 
     def by_series(self) -> dict[str, tuple[Position, ...]]:
         """Return the measured positions of each series."""

@@ -14,6 +14,7 @@ from iogauge.catalog.profiles import Profile
 from iogauge.errors import IogaugeError
 from iogauge.machine.audit.changes import changes
 from iogauge.machine.idle_states import Declared
+from iogauge.reviews.explained import with_explained
 from iogauge.reviews.ordering import placed_plan
 from iogauge.schema import (
     Audit,
@@ -123,7 +124,7 @@ def new_manifest(
             _check(plans[-1])
     plans = [placed_plan(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
     now = datetime.now(UTC)
-    return Manifest(
+    manifest = Manifest(
         id=f"{suites[0].NAME if len(suites) == 1 else 'review'}-{now:%Y%m%dT%H%M%SZ}-{seed:x}",
         created_at=now.isoformat(timespec="seconds"),
         command=tuple(command),
@@ -142,6 +143,7 @@ def new_manifest(
         ceiling=ceiling,
         versions=versions(),
     )
+    return with_explained(manifest, [plan.key for plan in plans])
 
 
 def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:

@@ -22,6 +22,7 @@ from iogauge.machine.audit.changes import changes
 from iogauge.machine.power.meter import PowerMeter
 from iogauge.results.position import name_of
 from iogauge.reviews.ahead import Ahead, expected_s, missing, searches
+from iogauge.reviews.explained import with_explained
 from iogauge.reviews.lengthen import longer, shortfall, why_not_lengthened
 from iogauge.reviews.ordering import check_steps, in_order, order, placed, with_plan
 from iogauge.reviews.resume import check_targets, goes_on, restart_groups, running_step
@@ -251,7 +252,8 @@ class _Run:
         refined = self.suites(plan.suite).refine(plan, searched, SuiteRequest.of(manifest, plan))
         check_steps(plan, refined.steps)
         steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
-        self._replace(refined.model_copy(update={"steps": steps}))
+        refined = refined.model_copy(update={"steps": steps})
+        self.review.save_manifest(with_explained(with_plan(self.review.manifest, refined), [plan.key]))
         self.ahead.remove(plan.search)
         self.ahead.add(steps)
         if not self.suites(plan.suite).adds_steps:
@@ -428,6 +430,7 @@ class _Run:
             "interval_ns": max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
             "ceiling": self.review.manifest.ceiling,
             "drive_samples": self.review.manifest.drive_samples and not plan.undisturbed,
+            **({"explain": True} if step.explained else {}),
         }
 
     def _upcoming(self) -> Iterator[Options]:

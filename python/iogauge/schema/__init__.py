@@ -40,7 +40,14 @@ from iogauge.schema.distributions import (
     Zone,
     ZonedDistribution,
 )
-from iogauge.schema.explained import DirectionParts, MeanParts, PartMeaning, PartsBand, RowParts
+from iogauge.schema.explained import (
+    DirectionParts,
+    ExplainedRun,
+    MeanParts,
+    PartMeaning,
+    PartsBand,
+    RowParts,
+)
 from iogauge.schema.facts import (
     BegunAs,
     Ceiling,
@@ -167,6 +174,7 @@ __all__ = [
     "EngineKind",
     "EnginePlan",
     "Exact",
+    "ExplainedRun",
     "FileDistribution",
     "FilePlan",
     "FlowPlan",

@@ -47,3 +47,11 @@ class RowParts(Model):
     row: NonNegative
     name: str
     directions: dict[Direction, DirectionParts]
+
+
+class ExplainedRun(Model):
+    """Where the time of a modelled run's requests went."""
+
+    parts: tuple[PartMeaning, ...]
+    """The parts that took time, in the order in which a request comes to them."""
+    rows: tuple[RowParts, ...]

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from iogauge.schema.audit import Audit, AuditChange, DriveInterrupts
 from iogauge.schema.base import SCHEMA_VERSION, Direction, Model, NonNegative, Positive
+from iogauge.schema.explained import ExplainedRun
 from iogauge.schema.jobs import JobFile
 from iogauge.schema.plans import RunPlan
 from iogauge.schema.results import Kind, RunResult
@@ -246,6 +247,8 @@ class RunRecord(Model):
     """By device; empty: nothing was traced."""
     power: PowerRecord | None = None
     """None: power was not to be measured."""
+    explained: ExplainedRun | None = None
+    """Where the time of its requests went; None: real targets, or it was not to be explained."""
 
 
 class LedgerEntry(Model):

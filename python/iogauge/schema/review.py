@@ -84,6 +84,8 @@ class StepPlan(Model):
     """How the machine is set while it runs; None: the machine is left as it is."""
     power_ns: tuple[NonNegative, NonNegative] | None = None
     """The part of its run in which power is measured, from the run's start; None: power is not measured."""
+    explained: bool = False
+    """Whether its run says where the time of its requests went; only on drive models."""
 
 
 class LatencyLimit(Model):

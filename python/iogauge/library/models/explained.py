@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import UsageError
 from iogauge.library.models import explained_text
-from iogauge.library.models.loads import ExplainedLoad, Replication, replications
+from iogauge.library.models.loads import Replication, replications
 from iogauge.library.models.what_if import LoadDifferences, differences
 from iogauge.library.options import MOST_SEED, StrPath, require_whole
 from iogauge.library.progress import OnProgress
 from iogauge.library.public import public
 from iogauge.results.collection import Collection
+from iogauge.results.explained.loads import ExplainedLoad
 from iogauge.results.tabular import Tabular
 from iogauge.schema import JobFile, PartMeaning
 from iogauge.text import html
@@ -66,7 +67,7 @@ def explain_model(
         >>> job = "[reads]\\nrw=randread\\nbs=4k\\nnumber_ios=2000\\n"
         >>> reads = iogauge.explain_model("p4800x@ideal", job)["reads, read"]
         >>> max(reads.mean.parts_ns, key=reads.mean.parts_ns.get), abs(sum(reads.mean.shares.values()) - 1) < 1e-9
-        ('medium', True)
+        ('channel', True)
     """
     from iogauge import catalog
     from iogauge.execution import part_meanings

@@ -5,39 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from iogauge.results.explained.wording import COLUMNS, answer, present, table, time
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned, heading, labelled, narrowed
 
 if TYPE_CHECKING:
     from iogauge.library.models.explained import ModelExplanation
-    from iogauge.library.models.loads import ExplainedAt, ExplainedLoad
     from iogauge.library.models.what_if import FigureDifference, LoadDifferences
-    from iogauge.schema import PartMeaning
 
-_NAMED = 3
-"""The parts that a sentence names."""
-_LEAST = 0.05
-"""The least share of a part that a sentence names."""
 _LEFT_OUT = ("p90",)
 """The columns to leave out where a terminal is too narrow."""
-
-
-def answer(load: ExplainedLoad) -> str:
-    """Return where the time goes, in a sentence: at the mean, and at the furthest quantile."""
-    mean, last = load.mean, load.at[-1]
-    longest = sorted(mean.parts_ns, key=lambda part: -mean.parts_ns[part])
-    named = [part for part in longest[:_NAMED] if mean.shares[part] >= _LEAST] or longest[:1]
-    times = ", ".join(f"{numbers.duration(mean.parts_ns[part], 2)} {part}" for part in named)
-    text = f"A {load.direction} takes {numbers.duration(mean.lat_ns, 3)} on average: {times}."
-    if last is not mean:
-        # The part that makes the slow requests slow, not the one that all have.
-        more = {part: time - mean.parts_ns.get(part, 0.0) for part, time in last.parts_ns.items()}
-        cause = max(more, key=lambda part: more[part])
-        text += (
-            f" At {last.label} it takes {numbers.duration(last.lat_ns, 3)}, of which "
-            f"{numbers.duration(last.parts_ns[cause], 2)} {cause}."
-        )
-    return text
 
 
 def text(explanation: ModelExplanation) -> str:
@@ -59,7 +36,7 @@ def _text_lines(explanation: ModelExplanation) -> Iterator[str]:
     for load in explanation.loads:
         yield ""
         yield from heading(f"{load.name}: {load.count:,} requests, {numbers.rate(load.iops)} IOPS")
-        yield from narrowed(table(explanation, load), _LEFT_OUT, columns=WIDTH, left=1)
+        yield from narrowed(table(explanation.meanings, load), _LEFT_OUT, columns=WIDTH, left=1)
     for differences in explanation.differences:
         yield ""
         yield from heading(
@@ -73,7 +50,12 @@ def _text_lines(explanation: ModelExplanation) -> Iterator[str]:
 
 def _markdown_lines(explanation: ModelExplanation) -> Iterator[str]:
     for load in explanation.loads:
-        yield from (f"**{load.name}.** {answer(load)}", "", *_markdown_table(table(explanation, load)), "")
+        yield from (
+            f"**{load.name}.** {answer(load)}",
+            "",
+            *_markdown_table(table(explanation.meanings, load)),
+            "",
+        )
     for differences in explanation.differences:
         yield from (
             f"**{differences.name}.** {_change(explanation, differences)}",
@@ -84,16 +66,11 @@ def _markdown_lines(explanation: ModelExplanation) -> Iterator[str]:
     for note in _notes(explanation):
         yield from (note, "")
     yield from _markdown_table(
-        [["part", "meaning"], *([part.name, part.meaning] for part in _present(explanation))]
+        [
+            ["part", "meaning"],
+            *([part.name, part.meaning] for part in present(explanation.meanings, explanation.loads)),
+        ]
     )
-
-
-def table(explanation: ModelExplanation, load: ExplainedLoad) -> list[list[str]]:
-    """Return a row for each part, and a column for the mean and each quantile."""
-    parts = [part.name for part in explanation.meanings if any(part.name in at.parts_ns for at in load.at)]
-    rows = [[part, *(_cell(at, part) for at in load.at)] for part in parts]
-    totals = ["latency", *(_time(at.lat_ns) for at in load.at)]
-    return [["", *(at.label for at in load.at)], *rows, totals]
 
 
 def difference_table(differences: LoadDifferences) -> list[list[str]]:
@@ -107,7 +84,7 @@ def _row(figure: FigureDifference) -> list[str]:
     difference = figure.difference
 
     def shown(value: float) -> str:
-        return numbers.rate(value) if figure.figure == "IOPS" else _time(value)
+        return numbers.rate(value) if figure.figure == "IOPS" else time(value)
 
     def signed(value: float) -> str:
         return ("-" if value < 0 else "+") + shown(abs(value))
@@ -136,10 +113,7 @@ def _moved(figure: FigureDifference) -> str:
 
 
 def _notes(explanation: ModelExplanation) -> Iterator[str]:
-    yield (
-        "A column is the mean of the requests around its quantile (p99: from p98.5 to p99.33), so its parts add up to "
-        "its latency."
-    )
+    yield COLUMNS
     for load in explanation.loads:
         if load.unsupported:
             yield f"{load.name}: {numbers.listed(load.unsupported)} would need more requests."
@@ -150,26 +124,11 @@ def _notes(explanation: ModelExplanation) -> Iterator[str]:
         )
 
 
-def _present(explanation: ModelExplanation) -> list[PartMeaning]:
-    used = {part for load in explanation.loads for at in load.at for part in at.parts_ns}
-    return [meaning for meaning in explanation.meanings if meaning.name in used]
-
-
 def _markdown_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     head, *body = rows
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     yield from (f"| {' | '.join(row)} |" for row in body)
-
-
-def _cell(at: ExplainedAt, part: str) -> str:
-    return _time(at.parts_ns[part]) if part in at.parts_ns else "-"
-
-
-def _time(value_ns: float) -> str:
-    """Return a time with three digits, its unit two characters wide, so that the numbers of a column line up."""
-    number, _, unit = numbers.duration(value_ns, 3).partition(" ")
-    return f"{number} {unit:>2}"
 
 
 def _wrapped(line: str) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iogauge.library.models.loads import QUANTILES, ExplainedLoad, Replication, label_of
+from iogauge.library.models.loads import Replication
+from iogauge.results.explained.loads import QUANTILES, ExplainedLoad, label_of
 from iogauge.stats.differences.paired import PairedDifference, paired_difference
 from iogauge.stats.histogram import Histogram, needed
 

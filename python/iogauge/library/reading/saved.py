@@ -266,7 +266,9 @@ class Review(Tabular):
         return shown
 
     def to_text(self, *, variation: bool = False) -> str:
-        """Return its tables and findings as text. ``variation``: also show how figures differ from run to run."""
+        """Return its tables and findings as text. ``variation``: also show how figures differ from run to run,
+        and the parts of the latency of explained steps.
+        """
         from iogauge.report.review_text import tables
         from iogauge.results.reported import summary_lines
         from iogauge.store.reported import read_summary

@@ -28,10 +28,19 @@ Bars = Sequence[tuple[str, float, Mapping[str, float]]]
 """The label, the latency and the parts of each bar, ns."""
 
 
-def explained_chart(loads: Mapping[str, Bars], *, title: str, order: Sequence[str]) -> Chart:
+def explained_chart(
+    loads: Mapping[str, Bars],
+    *,
+    title: str,
+    order: Sequence[str],
+    name: str = "explained",
+    chosen: str = "Load",
+    everything: str = ALL,
+) -> Chart:
     """Return the bars, with a choice of loads: all of them first, if there are several.
 
-    ``order``: the names of all parts, as a request comes to them.
+    ``order``: the names of all parts, as a request comes to them. ``chosen`` and ``everything``: what the choice, and
+    the choice of all, are called.
     """
     rows: list[Row] = []
     choices: dict[str, Choice] = {}
@@ -42,22 +51,22 @@ def explained_chart(loads: Mapping[str, Bars], *, title: str, order: Sequence[st
                 shares[part] = max(shares.get(part, 0.0), value_ns / lat_ns)
     longest = sorted(shares, key=lambda part: -shares[part])[: len(DRIVES) - 1]
     named = [part for part in order if part in longest]
-    for number, (name, bars) in enumerate(_choices(loads).items(), start=1):
+    for number, (load, bars) in enumerate(_choices(loads, everything).items(), start=1):
         for bar in bars:
             rows += [{"choice": number, **row} for row in _rows(bar, named)]
-        choices[name] = Choice(name, "log", {"log": _patch(name, bars, title, number)})
-    most = max(map(len, _choices(loads).values()))
+        choices[load] = Choice(load, "log", {"log": _patch(load, loads.get(load, ()), title, number)})
+    most = max(map(len, _choices(loads, everything).values()))
     return Chart(
-        "explained",
+        name,
         f"Where the time goes: {title}",
         Table.of(rows, digits=5),
         {"log": _spec(named, most)},
         choices,
-        chosen="Load",
+        chosen=chosen,
     )
 
 
-def _choices(loads: Mapping[str, Bars]) -> dict[str, Bars]:
+def _choices(loads: Mapping[str, Bars], everything: str) -> dict[str, Bars]:
     if len(loads) == 1:
         return dict(loads)
     every = [
@@ -65,7 +74,7 @@ def _choices(loads: Mapping[str, Bars]) -> dict[str, Bars]:
         for name, bars in loads.items()
         for label, lat_ns, parts_ns in bars
     ]
-    return {ALL: every, **loads}
+    return {everything: every, **loads}
 
 
 def _rows(bar: tuple[str, float, Mapping[str, float]], named: Sequence[str]) -> Iterator[Row]:
@@ -88,12 +97,16 @@ def _rows(bar: tuple[str, float, Mapping[str, float]], named: Sequence[str]) -> 
 
 
 def _patch(name: str, bars: Bars, title: str, number: int) -> Spec:
-    _, lat_ns, parts_ns = bars[0]
-    longest = max(parts_ns, key=lambda part: parts_ns[part])
-    share = numbers.percent(parts_ns[longest] / lat_ns)
+    """Return what the drawing of a choice says; ``bars``: those of a single load."""
+    subtitle = f"{title}."
+    if bars:
+        _, lat_ns, parts_ns = bars[0]
+        longest = max(parts_ns, key=lambda part: parts_ns[part])
+        share = numbers.percent(parts_ns[longest] / lat_ns)
+        subtitle += f" On average {share} of the latency is {longest}."
     return patch(
         title=f"Where the time goes: {name}",
-        subtitle=f"{title}. On average {share} of the latency is {longest}.",
+        subtitle=subtitle,
         description=f"Shares of the parts of latency at its mean and around quantiles, {name}.",
         chosen=number,
     )
@@ -104,7 +117,7 @@ def _spec(named: Sequence[str], bars: int) -> Spec:
         vega.filtered(vega.unit(), "datum.choice === chosen"),
         vega.mark("bar", height={"band": 0.72}),
         y=vega.name(
-            "bar", sort=None, axis={"title": None, "labelColor": INK, "labelLimit": 280, "grid": False}
+            "bar", sort=None, axis={"title": None, "labelColor": INK, "labelLimit": 360, "grid": False}
         ),
         x=vega.number("from_percent", axis={"title": "Share of lat, %"}, scale={"domain": [0, 100]}),
         x2=vega.end("to_percent"),

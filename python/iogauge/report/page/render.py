@@ -30,6 +30,8 @@ from iogauge.report.charts.theme import config
 from iogauge.report.page import facts, first_screen, steps
 from iogauge.report.page.key_figures import key_figures
 from iogauge.report.sections import Report
+from iogauge.results.explained import wording
+from iogauge.results.explained.steps import meanings
 from iogauge.results.review import OnProgress, no_progress
 from iogauge.results.warnings import warnings
 from iogauge.stats.quantiles import FEWEST_BLOCKS
@@ -87,6 +89,8 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
         run_rows=lambda drive: list(steps.run_rows(drive)),
         varied_rows=lambda drive: list(steps.varied_rows(drive)),
         variation_notes=(steps.VARIATION, steps.BETWEEN),
+        parts_columns=wording.COLUMNS,
+        part_meanings=meanings,
         warnings=warnings,
         environment=facts.environment,
         provenance=facts.provenance,

@@ -1,0 +1,1 @@
+"""Where the time of modelled requests went: in a saved review, and in runs that nobody saves."""
