@@ -140,7 +140,7 @@ def test_common_random_numbers_make_intervals_narrower() -> None:
 
     drive = catalog.drive("p4800x")
     faster = changed(drive, {"media.turnaround_ns": "100"})
-    job_file = on_target("model:p4800x", job_file_of(jobs(2000), ()))
+    job_file = on_target("model:p4800x", job_file_of(jobs(2000, depth=1), ()))
 
     def ignored(_: object) -> None:
         pass
