@@ -139,9 +139,8 @@ def test_common_random_numbers_make_intervals_narrower() -> None:
     from iogauge.library.models.loads import replications
 
     drive = catalog.drive("p4800x")
-    faster = changed(drive, {"media.read_media_ns": "3000"})
-    # At depth 1 both models stall at the same requests. At depth, a change soon changes which requests meet.
-    job_file = on_target("model:p4800x", job_file_of("[alone]\nrw=randread\nbs=4k\nnumber_ios=20000\n", ()))
+    faster = changed(drive, {"media.turnaround_ns": "100"})
+    job_file = on_target("model:p4800x", job_file_of(jobs(2000, depth=1), ()))
 
     def ignored(_: object) -> None:
         pass

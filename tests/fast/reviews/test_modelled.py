@@ -184,7 +184,7 @@ def test_a_model_with_other_parameters_cannot_resume_a_review(
     half_done("saved", "model:./drive.toml@./machine.toml")
     file = Path(changed)
     text = file.read_text()
-    (line,) = re.findall(r"^(?:read_latency_ns|wake_ns) = \{ value = \d+", text, re.MULTILINE)
+    (line,) = re.findall(r"^(?:read_media_ns|wake_ns) = \{ value = \d+", text, re.MULTILINE)
     file.write_text(text.replace(line, f"{line}0"))
     capsys.readouterr()
     assert main(["review", "--resume", "saved"]) == 1
