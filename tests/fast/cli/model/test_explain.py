@@ -36,7 +36,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_the_answer_comes_first_and_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     out = said(capsys, "p4800x")
-    assert out.startswith("A read takes 11.7 us on average: 4.3 us medium, ")
+    assert out.startswith("A read takes 11.7 us on average: 3.5 us channel, ")
     assert max(map(len, out.splitlines())) <= 80
     head = next(line for line in out.splitlines() if "p50" in line)
     assert head.split() == ["mean", "p50", "p90", "p99"]
