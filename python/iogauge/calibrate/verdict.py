@@ -28,8 +28,8 @@ _STEP = 5.0
 """Half a step of a sweep over the share of reads, in percent: the sweep resolves no less."""
 _FAR = 3.0
 """What ``>>`` means at least."""
-_INSIDE = 0.02
-"""How far inside a bound a fit aims, relative."""
+_INSIDE = 0.009
+"""How far inside a bound a fit aims, relative: less than ``_BOUND``, so that the margin weighs less than a miss."""
 _BOUND = 0.01
 """A bound missed by this share weighs as much as a figure at its limit."""
 _AT_IT = 1e-3
