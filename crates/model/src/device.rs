@@ -62,7 +62,7 @@ pub struct Device {
     splits: Vec<SplitRequest>,
     unused: Vec<u32>,
     /// Requests whose end became known after they were submitted.
-    known: Pending,
+    known: Pending<u64>,
     back: Vec<Returned>,
     /// Where the time of requests goes outside of the media, if they are explained.
     outside: Option<Box<Outside>>,
@@ -365,9 +365,11 @@ impl Drive for Device {
 
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
-        let mut next = self.known.next().unwrap_or(Nanos::MAX);
-        for media in &self.media {
-            next = next.min(media.next_event().unwrap_or(Nanos::MAX));
+        let known = self.known.next().unwrap_or(Nanos::MAX);
+        let inside = |media: &Media| media.next_event().unwrap_or(Nanos::MAX);
+        let mut next = known.min(inside(&self.media[0]));
+        for media in &self.media[1..] {
+            next = next.min(inside(media));
         }
         if let Some((from, access)) = self.waiting.front()
             && self.has_room(access)
@@ -378,14 +380,26 @@ impl Drive for Device {
     }
 
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+        // Only split and waiting requests lead to further events.
+        if self.waiting.is_empty() && self.splits.len() == self.unused.len() {
+            let before = returned.len();
+            for media in &mut self.media {
+                media.advance(now, returned);
+            }
+            self.known.return_by(now, returned);
+            for done in &returned[before..] {
+                self.inside -= 1;
+                self.idle_since = self.idle_since.max(done.at);
+            }
+            return;
+        }
         let mut back = std::mem::take(&mut self.back);
         loop {
-            // Only split and waiting requests lead to further events.
             let leads_to_more = !self.waiting.is_empty() || self.splits.len() > self.unused.len();
             for media in &mut self.media {
                 media.advance(now, &mut back);
             }
-            self.known.take(now, &mut back);
+            self.known.return_by(now, &mut back);
             if back.is_empty() {
                 break;
             }

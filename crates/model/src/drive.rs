@@ -7,6 +7,14 @@ use crate::explain::Spent;
 /// Bytes that media read or write at a time, and the unit of maps and buffers.
 pub const CHUNK: u64 = 4096;
 
+/// Returns an instant in whole ns, rounded up. It is what the rounding of a library gives, without the call, for
+/// instants of less than 292 years.
+#[inline]
+pub(crate) fn whole_ns(at: f64) -> Nanos {
+    let whole = at as i64;
+    whole as Nanos + Nanos::from((whole as f64) < at)
+}
+
 /// One request as a drive sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {

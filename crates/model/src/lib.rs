@@ -8,7 +8,6 @@
 
 #![forbid(unsafe_code)]
 
-mod arrivals;
 pub mod device;
 pub mod drive;
 pub mod explain;
@@ -21,6 +20,7 @@ mod order;
 mod pending;
 pub mod power;
 pub mod run;
+mod slices;
 pub mod spec;
 pub mod stalls;
 mod thread;

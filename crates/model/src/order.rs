@@ -21,14 +21,29 @@ impl Order {
         self.0.first().copied().unwrap_or((Nanos::MAX, 0))
     }
 
-    /// Returns the next thread besides the one at `index`, as [`Order::first`].
+    /// Returns the thread after the first, as [`Order::first`].
     #[inline]
-    pub(crate) fn rival_of(&self, index: usize) -> (Nanos, usize) {
-        match &*self.0 {
-            [first, ..] if first.1 != index => *first,
-            [_, second, ..] => *second,
-            _ => (Nanos::MAX, usize::MAX),
+    pub(crate) fn second(&self) -> (Nanos, usize) {
+        self.0.get(1).copied().unwrap_or((Nanos::MAX, usize::MAX))
+    }
+
+    /// Notes that the first thread continues at `due`.
+    #[inline]
+    pub(crate) fn set_first(&mut self, due: Nanos) {
+        let order = &mut *self.0;
+        let Some(&mut (ref mut at, index)) = order.first_mut() else {
+            return;
+        };
+        *at = due;
+        let later = (due, index);
+        let mut place = 0;
+        while let Some(&next) = order.get(place + 1)
+            && is_before(next, later)
+        {
+            order[place] = next;
+            place += 1;
         }
+        order[place] = later;
     }
 
     /// Notes that the thread at `index` continues at `due`.
@@ -39,15 +54,21 @@ impl Order {
             return;
         };
         order[place].0 = due;
-        while place > 0 && order[place] < order[place - 1] {
+        while place > 0 && is_before(order[place], order[place - 1]) {
             order.swap(place - 1, place);
             place -= 1;
         }
-        while place + 1 < order.len() && order[place + 1] < order[place] {
+        while place + 1 < order.len() && is_before(order[place + 1], order[place]) {
             order.swap(place, place + 1);
             place += 1;
         }
     }
+}
+
+/// Compares without the three-way comparison of tuples, because this runs several times for every request.
+#[inline]
+pub(crate) fn is_before(one: (Nanos, usize), other: (Nanos, usize)) -> bool {
+    one.0 < other.0 || (one.0 == other.0 && one.1 < other.1)
 }
 
 #[cfg(test)]
@@ -69,9 +90,13 @@ mod tests {
                 let mut sorted: Vec<_> = due.iter().copied().zip(0..).collect();
                 sorted.sort_unstable();
                 assert_eq!(order.first(), sorted[0]);
-                let rival = sorted.into_iter().find(|&(_, other)| other != index);
                 let none = (Nanos::MAX, usize::MAX);
-                assert_eq!(order.rival_of(index), rival.unwrap_or(none));
+                assert_eq!(order.second(), sorted.get(1).copied().unwrap_or(none));
+                let first = sorted[0].1;
+                due[first] = rng.below(8);
+                order.set_first(due[first]);
+                let next = due.iter().copied().zip(0..).min();
+                assert_eq!(Some(order.first()), next);
             }
         }
     }

@@ -15,7 +15,7 @@ use iogauge_core::{Nanos, Stop};
 use crate::drive::{Drive, Returned};
 use crate::explain::{RowParts, RowSums};
 use crate::machine::Machine;
-use crate::order::Order;
+use crate::order::{Order, is_before};
 use crate::thread::{Position, Thread};
 
 /// The longest time between two checks of the stage.
@@ -108,6 +108,8 @@ struct StageRunner<'a> {
     account: StageAccount<'a>,
     threads: Vec<Thread<'a>>,
     order: Order,
+    /// When the next drive has an event, and which drive.
+    event: (Nanos, usize),
     start: Nanos,
     now: Nanos,
     interval: Nanos,
@@ -156,6 +158,7 @@ impl<'a> StageRunner<'a> {
             account,
             order: Order::new(threads.iter().map(Thread::due)),
             threads,
+            event: (0, 0),
             start,
             now: start,
             interval: plan.interval_ns,
@@ -170,9 +173,10 @@ impl<'a> StageRunner<'a> {
         should_continue: &mut impl FnMut() -> bool,
     ) {
         let mut returned: Vec<Returned> = Vec::new();
+        self.event = soonest(drives);
         while !self.account.is_over() {
             let (thread, index) = self.order.first();
-            let (event, drive) = soonest(drives);
+            let (event, drive) = self.event;
             let at = thread.min(event);
             if at == Nanos::MAX {
                 // No thread and no drive has a next event: every worker is finished.
@@ -184,6 +188,7 @@ impl<'a> StageRunner<'a> {
             }
             if event <= thread {
                 drives[drive].advance(at, &mut returned);
+                self.event = soonest(drives);
                 for done in returned.drain(..) {
                     let (index, slot) = ((done.ticket >> 32) as usize, done.ticket as u32);
                     if let Some(book) = &mut self.threads[index].book {
@@ -194,15 +199,16 @@ impl<'a> StageRunner<'a> {
                     self.order.set(index, self.threads[index].due());
                 }
             } else {
-                self.run_thread(index, at, drives, sink);
+                self.run_first(index, at, drives, sink);
             }
         }
         self.collect(sink);
     }
 
-    /// Runs one thread from `at` on, as long as neither another thread, nor a drive, nor a check of the stage is next.
+    /// Runs the first thread, at `index`, from `at` on, as long as neither another thread, nor a drive, nor a check of
+    /// the stage is next.
     #[inline]
-    fn run_thread(
+    fn run_first(
         &mut self,
         index: usize,
         mut at: Nanos,
@@ -210,13 +216,15 @@ impl<'a> StageRunner<'a> {
         sink: &mut impl FnMut(Event),
     ) {
         let mut log = |record| sink(Event::Request(record));
-        let rival = self.order.rival_of(index);
+        let rival = self.order.second();
         let thread = &mut self.threads[index];
         loop {
-            thread.step(at, drives, &mut log);
+            if thread.step(at, drives, &mut log) {
+                self.event = soonest(drives);
+            }
             let due = thread.due();
-            if (due, index) > rival || due >= self.look || due >= soonest(drives).0 {
-                self.order.set(index, due);
+            if is_before(rival, (due, index)) || due >= self.look || due >= self.event.0 {
+                self.order.set_first(due);
                 break;
             }
             at = due;
@@ -332,6 +340,9 @@ impl<'a> StageRunner<'a> {
 /// Returns when the next drive has an event, and which drive.
 #[inline]
 fn soonest(drives: &[impl Drive]) -> (Nanos, usize) {
+    if let [drive] = drives {
+        return (drive.next_event().unwrap_or(Nanos::MAX), 0);
+    }
     let mut soonest = (Nanos::MAX, 0);
     for (index, drive) in drives.iter().enumerate() {
         match drive.next_event() {

@@ -1,53 +1,21 @@
 //! One worker's thread in virtual time. It does one thing at a time, and the machine's model says how long each takes.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
-
 use iogauge_core::busy::Busy;
 use iogauge_core::flow::Share;
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::log_record::{LogOrigin, LogRecord};
 use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
-use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice, SliceSource};
+use iogauge_core::recorder::{self, Cutter, Recorder};
 use iogauge_core::replay::Feed;
 use iogauge_core::{Completion, Kind, Nanos, Want, Worker};
 
-use crate::arrivals::Arrivals;
 use crate::drive::{Access, Drive};
 use crate::explain::HostBook;
 use crate::exponential::Exponential;
 use crate::machine::{IdleSpec, Machine};
 use crate::noise::Noise;
-
-#[derive(Debug, Default)]
-struct Exchange {
-    full: VecDeque<Box<Slice>>,
-    empty: VecDeque<Box<Slice>>,
-}
-
-/// Full slices on their way out, and empty ones to replace them.
-#[derive(Debug, Default)]
-pub(crate) struct Slices(RefCell<Exchange>);
-
-impl SliceSource for Slices {
-    fn next_full(&self) -> Option<Box<Slice>> {
-        self.0.borrow_mut().full.pop_front()
-    }
-
-    fn give_back(&self, slice: Box<Slice>) {
-        self.0.borrow_mut().empty.push_back(slice);
-    }
-}
-
-impl Handover for Slices {
-    fn swap(&mut self, slice: &mut Box<Slice>) -> bool {
-        let exchange = &mut *self.0.borrow_mut();
-        let spare = exchange.empty.pop_front();
-        let next = spare.unwrap_or_else(|| Box::new(slice.touched()));
-        exchange.full.push_back(std::mem::replace(slice, next));
-        true
-    }
-}
+use crate::pending::Pending;
+use crate::slices::Slices;
 
 /// What the thread does next.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +113,8 @@ pub(crate) struct Thread<'a> {
     batch: Vec<u32>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
-    arrivals: Arrivals,
+    /// The slots of requests whose completions it has not reaped.
+    arrivals: Pending<u32>,
     stage_start: Nanos,
     interval: Nanos,
     log_origin: Option<LogOrigin>,
@@ -216,7 +185,7 @@ impl<'a> Thread<'a> {
             after_batch: Activity::Deciding,
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
-            arrivals: Arrivals::new(depth),
+            arrivals: Pending::default(),
             stage_start: position.stage_start,
             interval: position.interval,
             log_origin: position.log_origin,
@@ -257,7 +226,7 @@ impl<'a> Thread<'a> {
         match self.activity {
             Activity::Ended => Nanos::MAX,
             Activity::Waiting { min, until } => {
-                let seen = match self.arrivals.arrival_of(min) {
+                let seen = match self.arrivals.end_of(min) {
                     Some(at) if at > self.at => at + self.wake_time(at - self.at),
                     Some(_) => self.at,
                     None => Nanos::MAX,
@@ -292,20 +261,23 @@ impl<'a> Thread<'a> {
     /// Notes that the drive finishes the request in `slot` at `at`.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Nanos) {
-        self.arrivals.add(slot, at);
+        self.arrivals.push(slot, at);
     }
 
-    /// Does its work that is due at `now`, until it waits or calls a drive.
+    /// Does its work that is due at `now`, until it waits or has called a drive. Returns whether it called one.
     #[inline]
     pub(crate) fn step(
         &mut self,
         now: Nanos,
         drives: &mut [impl Drive],
         log: &mut impl FnMut(LogRecord),
-    ) {
+    ) -> bool {
         match self.activity {
             Activity::Deciding => self.decide(),
-            Activity::Submitting { next, start } => self.submit(now, next, start, drives),
+            Activity::Submitting { next, start } => {
+                self.submit(now, next, start, drives);
+                return true;
+            }
             Activity::Waiting { .. } => {
                 if let Some(book) = &mut self.book {
                     book.looks(now, now.saturating_sub(self.at).min(self.costs.notice));
@@ -327,14 +299,16 @@ impl<'a> Thread<'a> {
             Activity::Finished => self.activity = Activity::Ended,
             Activity::Ended => {}
         }
+        false
     }
 
     /// Advances time to `now`.
     #[inline]
     fn pass(&mut self, now: Nanos) {
-        let length = now.saturating_sub(self.at);
-        self.busy.in_flight(self.worker.in_flight(), length);
-        self.at = self.at.max(now);
+        if now > self.at {
+            self.busy.in_flight(self.worker.in_flight(), now - self.at);
+            self.at = now;
+        }
     }
 
     /// Spends CPU time.
@@ -452,9 +426,11 @@ impl<'a> Thread<'a> {
             };
             return;
         }
-        // As in an engine, all requests of a call share one stamp.
-        for &slot in &self.batch {
-            self.stamps[slot as usize].1 = now;
+        if next > 0 {
+            // As in an engine, all requests of a call share one stamp.
+            for &slot in &self.batch {
+                self.stamps[slot as usize].1 = now;
+            }
         }
         let in_flight = self.worker.in_flight();
         self.busy.submitted(1, self.batch.len() as u32, in_flight);
@@ -466,7 +442,7 @@ impl<'a> Thread<'a> {
         let now = self.at;
         let mut count = 0;
         while count < self.reap_limit
-            && let Some(slot) = self.arrivals.take(now)
+            && let Some((_, slot)) = self.arrivals.take(now)
         {
             count += 1;
             let (start, issued) = self.stamps[slot as usize];

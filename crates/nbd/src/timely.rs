@@ -7,7 +7,7 @@ use iogauge_model::{Access, Drive, Pending, Returned};
 pub(crate) struct Timely<D> {
     drive: D,
     /// Requests whose end was known when they were submitted.
-    known: Pending,
+    known: Pending<u64>,
 }
 
 impl<D: Drive> Timely<D> {
@@ -36,6 +36,6 @@ impl<D: Drive> Timely<D> {
     /// Appends the requests that the drive has finished by `now`.
     pub(crate) fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         self.drive.advance(now, returned);
-        self.known.take(now, returned);
+        self.known.return_by(now, returned);
     }
 }

@@ -65,13 +65,13 @@ RARE = "lat_p99.99999"
 class Effort:
     """How thorough the fits are. The results depend on it."""
 
-    most_ios: int = 2_000_000
+    most_ios: int = 1_000_000
     """The most I/Os of one load of a fit: enough for a p99.999. Loads for other figures have fewer."""
     shown_ios: int = loads.MOST
     """The most I/Os of one load of a prediction."""
     rounds: int = 4
     """Steps of the solver before a restart."""
-    restarts: int = 1
+    restarts: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

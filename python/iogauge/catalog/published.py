@@ -83,7 +83,7 @@ def held_out(rows: Sequence[Point]) -> frozenset[int]:
 
     >>> rows = of_drives(["Intel SSD DC P3700 800GB"])
     >>> len(held_out(rows)), sum(row.use == "fit" for row in rows)
-    (2, 11)
+    (3, 15)
     """
     fitted = [point.row for point in rows if point.use == "fit"]
     return frozenset(fitted[HELD_OUT - 1 :: HELD_OUT])

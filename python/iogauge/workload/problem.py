@@ -53,5 +53,9 @@ def shown(text: str) -> str:
     >>> shown("a" * 100)[-4:], shown("tab\\there")
     ('aaa…', 'tab\\\\there')
     """
-    clipped = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in clipped)
+    return escaped(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+
+
+def escaped(text: str) -> str:
+    """Return ``text`` with control characters escaped, in full: a path, whose end names the file."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -179,6 +179,15 @@ def test_what_cannot_be_changed_is_refused_with_a_hint(
     assert hint in (refused.value.hint or "")
 
 
+def test_syncs_that_take_no_time_have_no_parts() -> None:
+    explained = iogauge.explain_model(
+        "ram@ideal", "[log]\nrw=write\nbs=4k\nfdatasync=1\nsize=1m\nnumber_ios=200\n"
+    )
+    assert "A sync takes no time." in explained.to_text()
+    assert "log, sync" not in explained.svg()
+    assert "log, write" in explained.svg()
+
+
 def test_two_machines_and_other_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="names a machine, too"):
         iogauge.explain_model("p4800x@ideal", jobs(), machine="ideal")

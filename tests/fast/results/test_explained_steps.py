@@ -120,6 +120,14 @@ def test_reports_say_where_the_time_went(saved: Path) -> None:
     assert {"submission", "channel", "notice"} <= {part.name for step in steps for part in step.parts}
 
 
+def test_reports_leave_out_syncs_that_take_no_time(tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    arguments = ["review", "model:ram@anandtech-linux", "--suite=commit-latency", "--runtime=1ms"]
+    assert main([*arguments, f"--output={saved}"]) == 0
+    assert explained(Review.open(saved).manifest)
+    assert "takes no time" not in markdown(Report.of([saved]))
+
+
 def test_a_review_from_before_has_no_section(saved: Path, tmp_path: Path) -> None:
     older = tmp_path / "older"
     shutil.copytree(saved, older)

@@ -36,7 +36,7 @@ use iogauge_core::{Kind, Nanos};
 pub use counters::{NandCounters, Wear};
 pub use spec::{NandSpec, SlcSpec, State};
 
-use crate::drive::{Access, Active, CHUNK, Drive, Returned};
+use crate::drive::{Access, Active, CHUNK, Drive, Returned, whole_ns};
 use crate::explain::{Part, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
@@ -89,7 +89,7 @@ pub struct Nand {
     folding: bool,
     requests: Requests,
     agenda: Agenda,
-    pending: Pending,
+    pending: Pending<u64>,
     active: Active,
     counters: NandCounters,
     /// Where the time of requests goes, if they are explained.
@@ -208,10 +208,7 @@ impl Drive for Nand {
         } else {
             self.spec.read_latency_ns.min(self.spec.write_latency_ns)
         };
-        let inside = self
-            .agenda
-            .next()
-            .map(|at| libm::ceil(at + last_step) as Nanos);
+        let inside = self.agenda.next().map(|at| whole_ns(at + last_step));
         match (done, inside) {
             (Some(done), Some(inside)) => Some(done.min(inside)),
             (done, inside) => done.or(inside),
@@ -221,7 +218,7 @@ impl Drive for Nand {
     #[inline]
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         self.catch_up(now as f64);
-        self.pending.take(now, returned);
+        self.pending.return_by(now, returned);
     }
 
     fn volatile(&self) -> bool {
@@ -275,7 +272,7 @@ impl Nand {
             paths.end(slot, ticket, latency, at);
         }
         let ticket = self.requests.remove(slot);
-        self.pending.push(ticket, libm::ceil(at) as Nanos);
+        self.pending.push(ticket, whole_ns(at));
     }
 
     /// Reads the pages of chunks `first` to `last` from their dies. Chunks in the buffer and unwritten ones need none.

@@ -4,7 +4,11 @@
 /// round over all places begins at another one, so that no stride stays on one place.
 #[inline]
 pub(super) fn striped(piece: u64, places: u64) -> u32 {
-    let (round, place) = (piece / places, piece % places);
+    // A division of 64 bits takes several times as long as one of 32.
+    let (round, place) = match (u32::try_from(piece), u32::try_from(places)) {
+        (Ok(piece), Ok(places)) => (u64::from(piece / places), u64::from(piece % places)),
+        _ => (piece / places, piece % places),
+    };
     let hash = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let place = place + ((hash * places) >> 32);
     (if place >= places {

@@ -19,13 +19,11 @@
 //! Towards an Unwritten Contract of Intel Optane SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost
 //! of translation.
 
-use std::ops::RangeInclusive;
-
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{Access, Active, CHUNK, Drive, Returned};
+use crate::drive::{Access, Active, CHUNK, Drive, Returned, whole_ns};
 use crate::explain::{Book, Ledger, Part, Pauses, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
@@ -173,11 +171,6 @@ struct Service {
 }
 
 impl Service {
-    #[inline]
-    fn chunks(&self) -> RangeInclusive<u64> {
-        self.first_chunk..=self.last_chunk
-    }
-
     /// Returns the pipe's time for a chunk.
     #[inline]
     fn pipe(&self, chunk: u64) -> f64 {
@@ -307,11 +300,13 @@ impl Xpoint {
 
     /// Takes the chunks of a request through the pipe, from `begins` on, and through their channels. Returns the course
     /// of the chunk that is done last.
-    #[inline]
+    #[inline(always)] // Returning the course through memory would take as long as a service.
     fn pass<L: Ledger>(&mut self, begins: f64, kind: Kind, service: &Service) -> Course {
         let mut leaves = begins;
         let mut last = Course::default();
-        for chunk in service.chunks() {
+        // Most requests have one chunk, for which a range would cost more than its service.
+        let mut chunk = service.first_chunk;
+        loop {
             leaves += service.pipe(chunk);
             let mut media = service.media;
             if service.modifies(chunk) {
@@ -340,6 +335,10 @@ impl Xpoint {
                     done,
                 };
             }
+            if chunk == service.last_chunk {
+                break;
+            }
+            chunk += 1;
         }
         self.pipe = leaves;
         last
@@ -434,7 +433,7 @@ impl Xpoint {
         let mut spent = Spent::since(now);
         let arrives = now as f64 + self.link.switch_ns();
         spent.until(Part::Link, arrives);
-        let at = libm::ceil(self.serve(arrives, access, &mut spent)) as Nanos;
+        let at = whole_ns(self.serve(arrives, access, &mut spent));
         if let Some(book) = &mut self.book {
             book.keep(access.ticket, at, spent);
         }
@@ -449,7 +448,7 @@ impl Drive for Xpoint {
             return Some(self.submit_explained(now, &access));
         }
         let now = now as f64 + self.link.switch_ns();
-        Some(libm::ceil(self.serve(now, &access, &mut ())) as Nanos)
+        Some(whole_ns(self.serve(now, &access, &mut ())))
     }
 
     fn next_event(&self) -> Option<Nanos> {

@@ -42,6 +42,9 @@ def explained_chart(
     ``order``: the names of all parts, as a request comes to them. ``chosen`` and ``everything``: what the choice, and
     the choice of all, are called.
     """
+    # A memory answers some requests at once: they have no shares.
+    loads = {load: [bar for bar in bars if bar[1] > 0] for load, bars in loads.items()}
+    loads = {load: bars for load, bars in loads.items() if bars}
     rows: list[Row] = []
     choices: dict[str, Choice] = {}
     shares: dict[str, float] = {}

@@ -76,7 +76,7 @@ def _steps(position: Position, run: Run, measured_job: str) -> Iterator[Explaine
     loads = [
         load
         for load in explained_loads(result, explained, order)
-        if load.count and wanted in (None, load.direction)
+        if load.mean.parts_ns and wanted in (None, load.direction)
     ]
     for load in loads:
         what = load.name if len(rows) > 1 else f"{load.direction}s"

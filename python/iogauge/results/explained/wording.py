@@ -22,6 +22,8 @@ COLUMNS = (
 def answer(load: ExplainedLoad) -> str:
     """Return where the time goes, in a sentence: at the mean, and at the furthest quantile."""
     mean, last = load.mean, load.at[-1]
+    if not mean.parts_ns:
+        return f"A {load.direction} takes no time."
     longest = sorted(mean.parts_ns, key=lambda part: -mean.parts_ns[part])
     named = [part for part in longest[:_NAMED] if mean.shares[part] >= _LEAST] or longest[:1]
     times = ", ".join(f"{numbers.duration(mean.parts_ns[part], 2)} {part}" for part in named)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.workload.problem import Place, shown
+from iogauge.workload.problem import Place, escaped
 
 LARGEST_BYTES = 1 << 20
 """The largest job file or included file."""
@@ -60,7 +60,7 @@ def read_text(path: Path, *, pipe: bool = True) -> str:
             raw = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise IogaugeError(f"{shown(str(path))}: {reason}", hint="check the path of the job file") from None
+        raise IogaugeError(f"{escaped(str(path))}: {reason}", hint="check the path of the job file") from None
     if len(raw) > LARGEST_BYTES:
         raise _too_large(str(path))
     try:

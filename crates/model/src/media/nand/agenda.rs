@@ -1,10 +1,11 @@
 //! The events inside a drive, ordered by instant and, at one instant, by the order in which they were added.
 //!
 //! An event is packed into one word, so the heap moves three words for each and allocates none. Instants are not
-//! negative, so they compare as their bits do.
+//! negative, so they compare as their bits do. Writes arrive one after the other, so their events come in order and need
+//! no heap.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,38 +74,73 @@ impl Event {
 }
 
 /// The events, the earliest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Agenda {
+    /// Arrivals of writes: instants, numbers and slots.
+    arrivals: VecDeque<(u64, u64, u32)>,
+    /// The others: instants, numbers and packed events.
     heap: BinaryHeap<Reverse<(u64, u64, u64)>>,
     made: u64,
+    /// The instant of the next event, as bits, and its number.
+    next: (u64, u64),
 }
 
+impl Default for Agenda {
+    fn default() -> Self {
+        Self {
+            arrivals: VecDeque::new(),
+            heap: BinaryHeap::new(),
+            made: 0,
+            next: NEVER,
+        }
+    }
+}
+
+/// Later than every event.
+const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
+
 impl Agenda {
-    /// Adds `event` at `at`.
+    /// Adds `event` at `at`. Arrivals are added in their order.
     #[inline]
     pub(super) fn push(&mut self, at: f64, event: Event) {
         debug_assert!(at >= 0.0);
-        self.heap
-            .push(Reverse((at.to_bits(), self.made, event.pack())));
+        let at = at.to_bits();
+        if let Event::Arrived { slot } = event {
+            debug_assert!(self.arrivals.back().is_none_or(|last| last.0 <= at));
+            self.arrivals.push_back((at, self.made, slot));
+        } else {
+            self.heap.push(Reverse((at, self.made, event.pack())));
+        }
+        if at < self.next.0 {
+            self.next = (at, self.made);
+        }
         self.made += 1;
     }
 
     /// Returns when the next event happens.
     #[inline]
     pub(super) fn next(&self) -> Option<f64> {
-        self.heap
-            .peek()
-            .map(|Reverse((at, ..))| f64::from_bits(*at))
+        (self.next != NEVER).then(|| f64::from_bits(self.next.0))
     }
 
     /// Takes the next event if it happens by `now`.
     #[inline]
     pub(super) fn take(&mut self, now: f64) -> Option<(f64, Event)> {
-        if self.next()? > now {
+        let (at, number) = self.next;
+        if at > now.to_bits() {
             return None;
         }
-        let Reverse((at, _, word)) = self.heap.pop()?;
-        Some((f64::from_bits(at), Event::unpack(word)))
+        let event = match self.arrivals.front() {
+            Some(&(_, made, slot)) if made == number => {
+                self.arrivals.pop_front();
+                Event::Arrived { slot }
+            }
+            _ => Event::unpack(self.heap.pop()?.0.2),
+        };
+        let arrival = self.arrivals.front().map_or(NEVER, |next| (next.0, next.1));
+        let other = self.heap.peek().map_or(NEVER, |next| (next.0.0, next.0.1));
+        self.next = arrival.min(other);
+        Some((f64::from_bits(at), event))
     }
 }
 
