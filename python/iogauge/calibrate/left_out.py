@@ -69,7 +69,7 @@ class Effort:
     """The most I/Os of one load of a fit: enough for a p99.999. Loads for other figures have fewer."""
     shown_ios: int = loads.MOST
     """The most I/Os of one load of a prediction."""
-    rounds: int = 4
+    rounds: int = 3
     """Steps of the solver before a restart."""
     restarts: int = 0
 

@@ -106,8 +106,9 @@ class ReaderUnderWriters(Suite):
         """Estimate two steps at least, and at most one for each number of writers, whose rates have no limit."""
         load = StepTemplate.of(plan)
         steps = [_step(load, writers, rate_Bps=0) for writers in range(BEYOND * MOST_STEPS[request.pace] + 1)]
-        # The number of writers and their rate are chosen so that this many steps saturate the drive.
-        usual = tuple(steps[: MOST_STEPS[request.pace] + 1])
+        # As the search, this many steps saturate the drive: the number of writers and their rate are chosen so.
+        most = MOST_STEPS[request.pace]
+        usual = tuple(_step(load, SEARCHERS * step // most, rate_Bps=0) for step in range(most + 1))
         return Ahead(tuple(steps[:2]), tuple(steps), usual, load=OF_ALONE)
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:

@@ -8,13 +8,24 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.suites import SUITES
-from tests.suite_runs import announced, assert_as_announced, assert_whole, cut_down, reviewed, reviewed_whole
+from tests.suite_runs import (
+    RUNTIME,
+    announced,
+    assert_as_announced,
+    assert_whole,
+    cut_down,
+    reviewed,
+    reviewed_whole,
+)
 
 WRITES, TIME = 3.0, 1.25
 """The factors within which the likely writes and the likely time of a review come true."""
 TIMES = {"find": 2.0, "reader-under-writers": 2.0, "tenants": 2.0, "idle-power": 2.5}
 """The same for the time of suites whose number of steps follows from results; and of one in which the drive takes as
 long to wake as a shortened step."""
+
+RUNTIMES = {"find": "250ms"}
+"""Where a drive's pauses decide: long enough to hold one."""
 
 LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
 """Suites of many steps, whose tests are slow."""
@@ -54,8 +65,9 @@ def test_on_a_drive_model(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     targets = [f"model:{drive}", "model:ram@anandtech-linux"]
-    before = announced(suite, targets, monkeypatch)
-    plan = reviewed(suite, targets, tmp_path / "r", capsys)
+    runtime = RUNTIMES.get(suite, RUNTIME)
+    before = announced(suite, targets, monkeypatch, runtime=runtime)
+    plan = reviewed(suite, targets, tmp_path / "r", capsys, f"--runtime={runtime}")
     assert_whole(plan)
     assert_as_announced(tmp_path / "r")
     before.assert_held(tmp_path / "r", time=TIMES.get(suite, TIME), writes=WRITES)

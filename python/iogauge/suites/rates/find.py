@@ -16,7 +16,6 @@ Source: the question of capacity planning; open loops as in Schroeder, Wierman a
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -53,8 +52,8 @@ AXES: dict[Over, Axis] = {
 MOST: dict[Over, int] = {"depth": 256, "jobs": 64}
 """The largest depth and the most jobs that are tried."""
 _VARIED: dict[Over, str] = {"depth": "iodepth", "jobs": "numjobs"}
-USUAL_TRIALS = 14
-"""How many loads a search usually tries. On average they are half the greatest."""
+USUAL_EFFORTS = (1,) * 9 + (LONGER,) * 3 + (MOST_EFFORT,) * 2
+"""The efforts of the trials that a search usually makes. On average their loads are half the greatest."""
 FIRST = 8
 """The first depth, and the first number of jobs, that is tried."""
 BEYOND = 1.05
@@ -135,17 +134,17 @@ class Find(Suite):
         template = StepTemplate.of(plan)
         load = {**goal.load, _VARIED[goal.over]: MOST[goal.over]} if goal.over in MOST else goal.load
 
-        def trials(number: int, efforts: Sequence[int], *, at: float) -> tuple[StepPlan, ...]:
+        def trials(efforts: Sequence[int], *, at: float) -> tuple[StepPlan, ...]:
             return tuple(
                 replace(template, runtime_ns=_runtime_ns(template, goal, Next(at, effort))).step(
                     f"trial-{count}", count, {JOB: {**load, "iodepth_batch": 1}}
                 )
-                for count, effort in zip(range(number), itertools.cycle(efforts), strict=False)
+                for count, effort in enumerate(efforts)
             )
 
-        usual = trials(USUAL_TRIALS, (1, LONGER), at=math.inf)
         longest = MOST_EFFORT if LONGER * plan.runtime_ns < LONG_ENOUGH_NS else LONGER
-        most = trials(MOST_TRIALS, (longest,), at=grain(goal.load) if goal.over == "rate" else 1)
+        usual = trials([min(effort, longest) for effort in USUAL_EFFORTS], at=math.inf)
+        most = trials([longest] * MOST_TRIALS, at=grain(goal.load) if goal.over == "rate" else 1)
         return Ahead(usual[: 1 if plan.search else 0], most, usual, load=0.5)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
