@@ -10,9 +10,9 @@ pub const CHUNK: u64 = 4096;
 /// Returns an instant in whole ns, rounded up. It is what the rounding of a library gives, without the call, for
 /// instants of less than 292 years.
 #[inline]
-pub(crate) fn whole_ns(at: f64) -> Nanos {
-    let whole = at as i64;
-    whole as Nanos + Nanos::from((whole as f64) < at)
+pub(crate) fn rounded_up(at: f64) -> Nanos {
+    let below = at as i64;
+    below as Nanos + Nanos::from((below as f64) < at)
 }
 
 /// One request as a drive sees it.

@@ -12,7 +12,7 @@
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{Access, Active, Drive, Returned, whole_ns};
+use crate::drive::{Access, Active, Drive, Returned, rounded_up};
 use crate::explain::{Book, Ledger, Part, Spent};
 use crate::link::{Link, Way};
 
@@ -233,7 +233,7 @@ impl Disk {
             spent.until(Part::Rotation, begins);
             spent.until(Part::Transfer, self.since.min(ends));
             spent.until(Part::Link, ends);
-            book.keep(access.ticket, whole_ns(ends), spent);
+            book.keep(access.ticket, rounded_up(ends), spent);
         }
         self.current = Some(CurrentRequest {
             ticket: access.ticket,
@@ -252,12 +252,12 @@ impl Drive for Disk {
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.current.map(|request| whole_ns(request.ends))
+        self.current.map(|request| rounded_up(request.ends))
     }
 
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         while let Some(request) = self.current {
-            let at = whole_ns(request.ends);
+            let at = rounded_up(request.ends);
             if at > now {
                 return;
             }

@@ -36,7 +36,7 @@ use iogauge_core::{Kind, Nanos};
 pub use counters::{NandCounters, Wear};
 pub use spec::{NandSpec, SlcSpec, State};
 
-use crate::drive::{Access, Active, CHUNK, Drive, Returned, whole_ns};
+use crate::drive::{Access, Active, CHUNK, Drive, Returned, rounded_up};
 use crate::explain::{Part, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
@@ -208,7 +208,7 @@ impl Drive for Nand {
         } else {
             self.spec.read_latency_ns.min(self.spec.write_latency_ns)
         };
-        let inside = self.agenda.next().map(|at| whole_ns(at + last_step));
+        let inside = self.agenda.next().map(|at| rounded_up(at + last_step));
         match (done, inside) {
             (Some(done), Some(inside)) => Some(done.min(inside)),
             (done, inside) => done.or(inside),
@@ -272,7 +272,7 @@ impl Nand {
             paths.end(slot, ticket, latency, at);
         }
         let ticket = self.requests.remove(slot);
-        self.pending.push(ticket, whole_ns(at));
+        self.pending.push(ticket, rounded_up(at));
     }
 
     /// Reads the pages of chunks `first` to `last` from their dies. Chunks in the buffer and unwritten ones need none.

@@ -3,7 +3,7 @@
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{Access, Active, Drive, Returned, whole_ns};
+use crate::drive::{Access, Active, Drive, Returned, rounded_up};
 use crate::explain::{Book, Ledger, Part, Spent};
 use crate::link::{Link, Way};
 
@@ -57,7 +57,7 @@ impl Drive for Ram {
             Kind::Write => move_data(Way::In),
             Kind::Trim | Kind::Sync | Kind::DataSync | Kind::RangeSync => begins,
         };
-        let at = whole_ns(done);
+        let at = rounded_up(done);
         if let Some(book) = &mut self.book {
             let mut spent = Spent::since(now);
             spent.until(Part::Medium, begins);

@@ -23,7 +23,7 @@ use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{Access, Active, CHUNK, Drive, Returned, whole_ns};
+use crate::drive::{Access, Active, CHUNK, Drive, Returned, rounded_up};
 use crate::explain::{Book, Ledger, Part, Pauses, Spent};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
@@ -433,7 +433,7 @@ impl Xpoint {
         let mut spent = Spent::since(now);
         let arrives = now as f64 + self.link.switch_ns();
         spent.until(Part::Link, arrives);
-        let at = whole_ns(self.serve(arrives, access, &mut spent));
+        let at = rounded_up(self.serve(arrives, access, &mut spent));
         if let Some(book) = &mut self.book {
             book.keep(access.ticket, at, spent);
         }
@@ -448,7 +448,7 @@ impl Drive for Xpoint {
             return Some(self.submit_explained(now, &access));
         }
         let now = now as f64 + self.link.switch_ns();
-        Some(whole_ns(self.serve(now, &access, &mut ())))
+        Some(rounded_up(self.serve(now, &access, &mut ())))
     }
 
     fn next_event(&self) -> Option<Nanos> {

@@ -139,9 +139,9 @@ def test_the_job_of_a_group_that_exceeds_its_max_latency_gives_the_group_its_err
 
 
 def test_the_answer_has_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", *options(64, *SEARCH), "--seed=3"]) == 0
+    assert main(["run", *options(64, *SEARCH), "--seed=4"]) == 0
     first = " ".join(capsys.readouterr().out.split())
-    assert main(["run", *options(64, *SEARCH), "--seed=3", "--output-format=json"]) == 0
+    assert main(["run", *options(64, *SEARCH), "--seed=4", "--output-format=json"]) == 0
     (job,) = json.loads(capsys.readouterr().out)["jobs"]
     assert f"x: depth {job['latency_depth']} keeps 90 % of the I/Os within 150 us: " in first
     assert (job["latency_target"], job["latency_window"], job["latency_percentile"]) == (150_000, 20_000, 90)

@@ -1,8 +1,8 @@
 //! The events inside a drive, ordered by instant and, at one instant, by the order in which they were added.
 //!
 //! An event is packed into one word, so the heap moves three words for each and allocates none. Instants are not
-//! negative, so they compare as their bits do. Writes arrive one after the other, so their events come in order and need
-//! no heap.
+//! negative, so they compare as their bits do. Writes arrive one after the other, so most of their events come in order
+//! and need no heap.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -76,7 +76,7 @@ impl Event {
 /// The events, the earliest first.
 #[derive(Debug)]
 pub(super) struct Agenda {
-    /// Arrivals of writes: instants, numbers and slots.
+    /// Arrivals of writes that come in order: instants, numbers and slots.
     arrivals: VecDeque<(u64, u64, u32)>,
     /// The others: instants, numbers and packed events.
     heap: BinaryHeap<Reverse<(u64, u64, u64)>>,
@@ -100,16 +100,16 @@ impl Default for Agenda {
 const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
 
 impl Agenda {
-    /// Adds `event` at `at`. Arrivals are added in their order.
+    /// Adds `event` at `at`.
     #[inline]
     pub(super) fn push(&mut self, at: f64, event: Event) {
         debug_assert!(at >= 0.0);
         let at = at.to_bits();
-        if let Event::Arrived { slot } = event {
-            debug_assert!(self.arrivals.back().is_none_or(|last| last.0 <= at));
-            self.arrivals.push_back((at, self.made, slot));
-        } else {
-            self.heap.push(Reverse((at, self.made, event.pack())));
+        match event {
+            Event::Arrived { slot } if self.arrivals.back().is_none_or(|last| last.0 <= at) => {
+                self.arrivals.push_back((at, self.made, slot));
+            }
+            _ => self.heap.push(Reverse((at, self.made, event.pack()))),
         }
         if at < self.next.0 {
             self.next = (at, self.made);
@@ -168,8 +168,10 @@ mod tests {
         let mut agenda = Agenda::default();
         events.iter().for_each(|&event| agenda.push(5.5, event));
         agenda.push(5.25, Event::Idle);
+        agenda.push(5.25, Event::Arrived { slot: 1 });
         assert_eq!(agenda.take(5.0), None);
         assert_eq!(agenda.take(6.0), Some((5.25, Event::Idle)));
+        assert_eq!(agenda.take(6.0), Some((5.25, Event::Arrived { slot: 1 })));
         for event in events {
             assert_eq!(agenda.take(6.0), Some((5.5, event)));
         }

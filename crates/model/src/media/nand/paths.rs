@@ -6,7 +6,7 @@
 use iogauge_core::Nanos;
 
 use super::dies::{Busy, Task};
-use crate::drive::whole_ns;
+use crate::drive::rounded_up;
 use crate::explain::{Book, Ledger, Part, Spent};
 
 /// A request inside the drive.
@@ -110,7 +110,7 @@ impl Paths {
         let spent = &mut self.requests[slot as usize].spent;
         spent.until(Part::Medium, (spent.noted_until() + latency).min(at));
         spent.until(Part::Jitter, at);
-        self.book.keep(ticket, whole_ns(at), *spent);
+        self.book.keep(ticket, rounded_up(at), *spent);
     }
 
     /// Takes the ledger of a request that returned at `at`.
