@@ -147,6 +147,13 @@ def test_the_answer_has_the_depth(capsys: pytest.CaptureFixture[str]) -> None:
     assert (job["latency_target"], job["latency_window"], job["latency_percentile"]) == (150_000, 20_000, 90)
 
 
+def test_the_answer_says_that_a_depth_did_not_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *options(64, *SEARCH), "--seed=3"]) == 0
+    answer = " ".join(capsys.readouterr().out.split())
+    held = "kept 90 % of the I/Os within 150 us in the search, but not when it was measured"
+    assert re.search(rf"x: depth \d+ {held}", answer)
+
+
 def test_a_trace_has_no_depth_to_look_for() -> None:
     with pytest.raises(IogaugeError, match="latency_target=150: has no effect on a trace"):
         workload.from_arguments(["--name=x", f"--filename={MODEL}", "--read_iolog=t", *SEARCH])
