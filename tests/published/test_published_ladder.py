@@ -25,14 +25,14 @@ NEAR_TAIL = 0.20
 """p99.999, of which a run of this test has only some ten requests in its tail."""
 
 MISSED = {
-    ("reads", "turbo off 2.3 GHz", "lat_p99"),
+    ("reads", "turbo off 2.3 GHz", "lat_p99.999"),
     ("reads", "turbo off 3 GHz", "lat_p99.999"),
     ("writes", "irqbalance off", "lat_p99.999"),
     ("writes", "stock", "lat_p99.999"),
     ("writes", "turbo off 2.3 GHz", "lat_p99.999"),
     ("writes", "turbo off 3 GHz", "lat_p99.999"),
 }
-"""What the models miss: the reads' p99 by a little, and tails that neighbouring rungs have tenfold or not at all."""
+"""Tails that the models miss: those of reads by a fifth, those of writes jump from rung to rung."""
 
 QUANTILES = {"lat_p99": 0.99, "lat_p99.999": 0.99999}
 

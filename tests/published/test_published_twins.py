@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from iogauge import catalog, workload
@@ -20,7 +21,8 @@ from iogauge.calibrate.write import with_fit
 from iogauge.cli import main
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.modelled import simulate
-from iogauge.schema import RunResult
+from iogauge.schema import Direction, Kind, RowResult, RunResult
+from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
 
 HIDDEN = {
@@ -29,18 +31,21 @@ HIDDEN = {
     "media.write_chunk_ns": 2440.0,
     "media.write_next_chunk_ns": 2460.0,
     "media.turnaround_ns": 430.0,
-    "media.read_latency_ns": 5600.0,
-    "media.write_latency_ns": 4000.0,
+    "media.read_media_ns": 4400.0,
+    "media.write_media_ns": 3300.0,
     "media.jitter_ns": 300.0,
-    "media.write_stalls.0.mean_ns": 52_000.0,
+    "media.write_stalls.0.mean_ns": 58_000.0,
 }
 """What the fit does not know: all a quarter or so from the drive with which it begins."""
+
+SUITES = ("write-pressure", "queue-depth", "mixed")
+"""The least that shows them all: only several threads of reads reach the limit of the pipe."""
 
 SIZES = (4096, 8192, 16384)
 
 
 def loads_of(size: int) -> dict[str, str]:
-    """Return other mixes, depths and engines than the write-pressure review has, which knows 8 KiB alone."""
+    """Return other mixes, depths and engines than the review has; of 16 KiB it has none."""
     return {
         "reads, 4x4": loads.plain("randread", size, threads=4, depth=4, ios=100_000),
         "reads, one at a time, polled": loads.plain(
@@ -55,6 +60,9 @@ def loads_of(size: int) -> dict[str, str]:
 
 pytestmark = pytest.mark.slow
 """The review is made and the twin fitted before the first test, once."""
+
+STALLED = 1.35
+"""How far the share of requests that meet a stall may be off."""
 
 OUTSIDE = {f"{size >> 10} KiB {name}": load for size in SIZES for name, load in loads_of(size).items()}
 
@@ -78,7 +86,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
             [
                 "review",
                 f"model:{place}/hidden.toml",
-                "--suite=write-pressure",
+                *(f"--suite={suite}" for suite in SUITES),
                 "--seed=3",
                 f"--output={review}",
             ]
@@ -91,26 +99,35 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
 
 
 def test_it_shows_what_the_review_shows(twin: Twin) -> None:
+    errors = []
     for figure in twin.figures:
         if figure.what in ("iops", "mean", "p50"):
             assert figure.error is not None, figure
-            assert abs(figure.error) < 0.03, figure
+            # A paced writer and a reader of nearly its rate wait for one another or not, by a few ns of their periods.
+            assert abs(figure.error) < 0.10, figure
+            errors.append(abs(figure.error))
+    assert np.quantile(errors, 0.95) < 0.03
 
 
 @pytest.mark.parametrize("load", OUTSIDE)
 def test_it_predicts_loads_outside_the_review(twin: Twin, load: str) -> None:
     fitted = with_fit(twin.model, twin.fitted, source="", command="", seed=0, residuals=()).parameters
-    theirs, ours = (_figures(seen(load, parameters)) for parameters in (hidden_drive().parameters, fitted))
-    for what, value in theirs.items():
-        assert ours[what] == pytest.approx(value, rel=0.10), what
+    (theirs,), (ours,) = (seen(load, parameters).rows for parameters in (hidden_drive().parameters, fitted))
+    known, predicted = _figures(theirs), _figures(ours)
+    for what, value in known.items():
+        low, high = _band(theirs, what, value)
+        assert 0.9 * low <= predicted[what] <= 1.1 * high, what
+    assert sum(predicted[what] for what in known if "iops" in what) == pytest.approx(
+        sum(known[what] for what in known if "iops" in what), rel=0.05
+    )
 
 
 def test_the_drive_that_it_begins_with_would_not(twin: Twin) -> None:
     theirs, ours = (
-        _figures(seen("8 KiB reads, 4x4", parameters))
+        _figures(*seen("8 KiB reads, 4x4", parameters).rows)
         for parameters in (hidden_drive().parameters, catalog.drive("p4800x").parameters)
     )
-    assert ours["iops"] > 1.15 * theirs["iops"]
+    assert ours["read iops"] > 1.15 * theirs["read iops"]
 
 
 def seen(load: str, parameters: dict[str, Any]) -> RunResult:
@@ -125,10 +142,21 @@ def seen(load: str, parameters: dict[str, Any]) -> RunResult:
         )
 
 
-def _figures(result: RunResult) -> dict[str, float]:
-    (row,) = result.rows
-    figures = {f"{direction} {what}": value for direction, what, value in figures_of(row)}
-    # A 99.9th percentile is the stalls', of which a hundred thousand I/Os see a few dozen.
-    return {what: value for what, value in figures.items() if not what.endswith("p99.9")} | {
-        "iops": sum(value for what, value in figures.items() if what.endswith("iops"))
-    }
+def _figures(row: RowResult) -> dict[str, float]:
+    return {f"{direction} {what}": value for direction, what, value in figures_of(row)}
+
+
+def _band(row: RowResult, what: str, value: float) -> tuple[float, float]:
+    """Return a figure's least and greatest value.
+
+    About one request in a hundred meets a stall, so p99 and beyond jump where a third more or fewer do. A rate and a
+    mean do not, and are their own band.
+    """
+    direction, name = what.split()
+    if not name.startswith("p99"):
+        return value, value
+    tally = row.tallies[Direction(direction)]
+    histogram = Histogram.decode(tally.histograms[Kind.LAT], tally.exact.get(Kind.LAT))
+    beyond = 1 - float(name[1:]) / 100
+    low, high = (float(histogram.quantile(1 - share)) for share in (beyond * STALLED, beyond / STALLED))
+    return low, high

@@ -39,8 +39,10 @@ LONG = Length(ios=30_000, least=10_000, most=90_000)
 """Enough for a 99.9th percentile."""
 ABSENT = 20.0
 """The residual of a figure that the model does not show."""
-PULL = 3.0
-"""Weak compared with figures: only numbers that the review cannot tell apart are held together by it."""
+PULL = 10.0
+"""Weak compared with figures: only numbers that the review cannot tell apart are held together by it.
+
+With 3, a descent over figures that are rough in the numbers ended far from drives drawn by chance."""
 WIDER = 4.0
 """How many times a twin's numbers may exceed the range in the file that it starts from."""
 
