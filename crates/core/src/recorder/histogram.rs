@@ -140,14 +140,15 @@ impl Histogram {
 /// Counts of several intervals or workers, merged: only the buckets in use take memory.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    counts: std::collections::BTreeMap<u32, u64>,
+    /// Buckets that are not empty, in order.
+    counts: Vec<(u32, u64)>,
     exact: Exact,
 }
 
 impl Default for Merged {
     fn default() -> Self {
         Self {
-            counts: std::collections::BTreeMap::new(),
+            counts: Vec::new(),
             exact: Exact::NOTHING,
         }
     }
@@ -156,18 +157,42 @@ impl Default for Merged {
 impl Merged {
     /// Adds the counts of one interval.
     pub fn add(&mut self, histogram: &Histogram) {
-        for (bucket, count) in histogram.nonzero() {
-            *self.counts.entry(bucket as u32).or_default() += count;
-        }
+        self.add_counts(
+            histogram
+                .nonzero()
+                .map(|(bucket, count)| (bucket as u32, count)),
+        );
         self.exact.merge(histogram.exact());
     }
 
     /// Adds merged counts.
     pub fn merge(&mut self, other: &Merged) {
-        for (&bucket, &count) in &other.counts {
-            *self.counts.entry(bucket).or_default() += count;
-        }
+        self.add_counts(other.counts.iter().copied());
         self.exact.merge(&other.exact);
+    }
+
+    /// Adds counts whose buckets are in order.
+    fn add_counts(&mut self, counts: impl Iterator<Item = (u32, u64)>) {
+        let mut place = 0;
+        let mut new = Vec::new();
+        for (bucket, count) in counts {
+            while self
+                .counts
+                .get(place)
+                .is_some_and(|&(known, _)| known < bucket)
+            {
+                place += 1;
+            }
+            match self.counts.get_mut(place) {
+                Some((known, sum)) if *known == bucket => *sum += count,
+                _ => new.push((bucket, count)),
+            }
+        }
+        if !new.is_empty() {
+            self.counts.append(&mut new);
+            // Two runs in order, which a stable sort merges in one pass.
+            self.counts.sort_by_key(|&(bucket, _)| bucket);
+        }
     }
 
     /// Returns count, sum, minimum and maximum.
@@ -181,7 +206,7 @@ impl Merged {
         let rank =
             (libm::ceil(q * self.exact.count as f64) as u64).clamp(1, self.exact.count.max(1));
         let mut seen = 0;
-        for (&bucket, &count) in &self.counts {
+        for &(bucket, count) in &self.counts {
             seen += count;
             if seen >= rank {
                 return range_of(bucket as usize).1.min(self.exact.max_ns);
@@ -194,7 +219,7 @@ impl Merged {
     pub fn encode(&self) -> Vec<u8> {
         let mut reference = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3)
             .expect("bounds are constant");
-        for (&bucket, &count) in &self.counts {
+        for &(bucket, count) in &self.counts {
             reference
                 .record_n(range_of(bucket as usize).0, count)
                 .expect("within bounds");
