@@ -25,7 +25,7 @@ SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published
 SYSTEM_TOOLS := blkparse chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices \
-	test-alone vm-image test-vm test-vm-guests test-wheel fuzz demo docs man bench wheels deb image clean
+	test-alone vm-image test-vm test-vm-guests test-wheel test-arm fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
 help:
@@ -44,6 +44,7 @@ help:
 	@echo "make wheels       wheels for x86_64 and aarch64, and the source distribution, in dist/"
 	@echo "make deb          a Debian package of the wheel, for this machine's release, in dist/"
 	@echo "make image        an OCI image of that package"
+	@echo "make test-arm     models give the same bytes by seed on aarch64, under qemu-user"
 	@echo "make test-wheel   the wheel in a clean environment, without cargo: a demo and the package's tests"
 
 # With a wheel in WHEELS whose core was compiled from the same sources, setup compiles nothing and needs no cargo.
@@ -196,6 +197,16 @@ test-wheel:
 	@[ -n "$(wildcard dist/*.whl)" ] || $(MAKE) --no-print-directory wheels MACHINES=$(MACHINE)
 	@$(MAKE) --no-print-directory $(filter .tools/%,$(UV))
 	@packaging/test-wheel.sh "$(UV)" dist
+
+# The release of Debian whose Python for aarch64 runs under qemu-user.
+RELEASE := bookworm
+
+test-arm: setup
+	@missing=; for tool in mmdebstrap qemu-aarch64-static; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	[ -z "$$missing" ] || { echo "test-arm: missing:$$missing" >&2; \
+	echo "hint: on Debian, apt-get install mmdebstrap qemu-user-static" >&2; exit 1; }
+	@$(MAKE) --no-print-directory wheels MACHINES=aarch64
+	@packaging/test-arm.sh "$(UV)" dist $(RELEASE)
 
 clean:
 	rm -rf dist target .venv .tools .vm demo site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so
