@@ -79,6 +79,17 @@ def errors(results: Sequence[dict[str, Any]], what: str, column: int = 5) -> lis
     ]
 
 
+def held(results: Sequence[dict[str, Any]]) -> tuple[int, int]:
+    """Return how many identified numbers there are, and how many of them have the true value in their interval."""
+    identified = [
+        number
+        for result in results
+        for number in result["numbers"].values()
+        if number[3] and number[2] is not None
+    ]
+    return len(identified), sum(low <= truth <= high for _, _, truth, _, low, high in identified)
+
+
 def markdown(title: str, results: Sequence[dict[str, Any]]) -> str:
     """Return the table of one sort of drives."""
     lines = [
@@ -91,6 +102,11 @@ def markdown(title: str, results: Sequence[dict[str, Any]]) -> str:
         if twin:
             cells = [*_three(twin), *_three(shipped)[:2], _three(constant)[0]]
             lines.append(f"| {name} | {len(twin):,} | {' | '.join(cells)} |")
+    identified, within = held(results)
+    if identified:
+        lines.append(
+            f"\nOf {identified} numbers that a fit identifies, {within} have the true value in their interval."
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -116,6 +132,14 @@ def _rows(sort: str, results: Sequence[dict[str, Any]]) -> Iterator[Row]:
             goal="" if goal is None else f"<= {goal:.0%}",
             met=None if goal is None else median <= goal,
         )
+    identified, within = held(results)
+    yield Row(
+        f"twins of {sort} drives, 95 % intervals that hold the true number",
+        "",
+        f"{within} of {identified}",
+        goal=">= 90 %",
+        met=within >= 0.9 * identified,
+    )
     cpu_s = [result["cpu_s"] for result in results]
     yield Row(
         f"twins of {sort} drives, CPU time of a fit",

@@ -26,7 +26,7 @@ def main(review: str, begin_with: str, again: str | None = None) -> None:
     place.mkdir(parents=True, exist_ok=True)
     write({"drive": review, **result}, place / f"real-{begin_with}.json")
     print(f"rms {result['rms']}, {result['trials']} trials, {result['cpu_s']} s of CPU, {result['took_s']} s")
-    for number, (start, value, _, identified) in result["numbers"].items():
+    for number, (start, value, _, identified, _, _) in result["numbers"].items():
         print(f"  {number:36} {start:12,.6g} {value:12,.6g}{'' if identified else '  hardly identified'}")
     print(markdown(f"{review}, as {begin_with}", [result]))
     print(markdown("of these, the reader under writers", [_only(result, "reader-under-writers")]))

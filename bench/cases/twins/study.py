@@ -93,6 +93,7 @@ def assessed(
                 _short(number.value),
                 None if truth is None else _at(truth.model.parameters, number.free.place),
                 number.identified,
+                *(_short(end) for end in number.interval),
             ]
             for number in twin.fitted.numbers
         },

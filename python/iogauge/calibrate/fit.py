@@ -194,9 +194,13 @@ def with_intervals(
     residuals: Vector,
     *,
     seed: int,
+    alike: float = 1.0,
 ) -> Fitted:
-    """Return the numbers at ``z`` with their intervals, by two derivatives of the residuals there."""
-    draws = _bootstrap(z, _smooth(wide, narrow), residuals, seed=seed)
+    """Return the numbers at ``z`` with their intervals, by two derivatives of the residuals there.
+
+    ``alike``: how many figures count as one on average, because they come from the same requests.
+    """
+    draws = _bootstrap(z, _smooth(wide, narrow), residuals, seed=seed, alike=alike)
     return Fitted(numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(residuals))
 
 
@@ -223,7 +227,7 @@ def root_mean_square(residuals: Sequence[float] | Vector) -> float:
 
 
 def _bootstrap(
-    z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int
+    z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int, alike: float
 ) -> NDArray[np.float64]:
     """Return the value of each number in each draw of the noise; numbers x draws.
 
@@ -232,7 +236,7 @@ def _bootstrap(
     rows, numbers = jacobian.shape
     # With as many numbers as rows the residuals vanish, although the rows are not exact.
     noise = max(root_mean_square(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
-    equations = np.concatenate([jacobian / noise, np.eye(numbers)])
+    equations = np.concatenate([jacobian / (noise * math.sqrt(alike)), np.eye(numbers)])
     drawn = np.random.default_rng(seed).normal(0.0, 1.0, (rows + numbers, DRAWS))
     moved: NDArray[np.float64] = np.linalg.lstsq(equations, drawn)[0]
     ends: NDArray[np.float64] = np.clip(z[:, None] - moved, 0.0, 1.0)

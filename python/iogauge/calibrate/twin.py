@@ -246,11 +246,17 @@ def _with_intervals(
     short: Sequence[tuple[str, Key]],
     long: Sequence[tuple[str, Key]],
 ) -> Fitted:
-    """Return the numbers with intervals. A figure that short runs do not support counts for no interval."""
+    """Return the numbers with intervals. A figure that short runs do not support counts for no interval.
+
+    A step's figures of one job and direction come from the same requests, so all together count as one.
+    """
     wide, narrow = descended.derivatives
     places = {key: place for place, key in enumerate(short)}
     padded: Matrix = np.zeros_like(narrow)
     for row, key in enumerate(long):
         if key in places:
             padded[row] = wide[places[key]]
-    return with_intervals(free, descended.z, padded, narrow, descended.residuals, seed=SEED)
+    sources = {(step, job, direction) for step, (job, direction, _) in long}
+    return with_intervals(
+        free, descended.z, padded, narrow, descended.residuals, seed=SEED, alike=len(long) / len(sources)
+    )
