@@ -1,1 +1,1 @@
-"""Whether fitted twins of drives that they were not shown predict loads outside the review."""
+"""Tests whether twins predict suites that they were not fitted to."""

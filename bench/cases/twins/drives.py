@@ -1,7 +1,7 @@
 """Draws drives by seed: a shipped model whose numbers are multiplied by random factors.
 
 A factor is log-uniform between 1/s and s, where s is the number's spread below. Integers are rounded, never below one.
-What no row names is the shipped model's.
+All other numbers are those of the shipped model.
 """
 
 from __future__ import annotations

@@ -53,6 +53,8 @@ def recovery(settings: Settings) -> Finding:
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
         running = {pool.submit(studied, *name): name for name in missing}
         for future in as_completed(running):
+            if future.exception() is not None:
+                pool.shutdown(cancel_futures=True)
             result = future.result()
             write(result, _place(*running[future]))
             note(
@@ -125,7 +127,7 @@ def _rows(sort: str, results: Sequence[dict[str, Any]]) -> Iterator[Row]:
         median = float(np.median(twin))
         goal = GOALS.get(what)
         yield Row(
-            f"twins of {sort} drives, {name}, median error (90 %)",
+            f"twins of {sort} drives, {name}, median error (90th percentile)",
             "",
             " (".join(_three(twin)[:2]) + ")",
             "shipped " + _three(errors(results, what, 6))[0],

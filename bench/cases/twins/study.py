@@ -119,7 +119,9 @@ def _predicted(
     interrupts: Interrupts,
 ) -> list[list[Any]]:
     """Return a row for each figure: step, job, direction, what, measured, and what each drive and memory predict."""
-    constant = _constant(steps, machine, interrupts)
+    capacity_bytes = max(drive["capacity_bytes"] for drive in drives.values())
+    ram = catalog.drive("ram").parameters | {"capacity_bytes": capacity_bytes}
+    constant = _constant(steps, ram, machine, interrupts)
     rows: list[list[Any]] = []
     for step in steps:
         short = step.at(PREDICTED)
@@ -139,18 +141,17 @@ def _predicted(
 
 
 def _constant(
-    steps: Sequence[ReviewStep], machine: Mapping[str, Any], interrupts: Interrupts
-) -> dict[Direction, dict[str, Any]]:
+    steps: Sequence[ReviewStep], ram: Mapping[str, Any], machine: Mapping[str, Any], interrupts: Interrupts
+) -> dict[Direction, Mapping[str, Any]]:
     """Return memory that takes as long as the drive at depth 1, by direction; what the machine adds is not its own."""
-    ram = catalog.drive("ram").parameters
-    constant = {}
+    constant: dict[Direction, Mapping[str, Any]] = {}
     for direction, name in DEPTH_ONE.items():
         for step in steps:
             if step.id.startswith(name):
                 (key,) = (key for key in step.measured if key[2] == "mean")
                 at_once = step.at(BRIEF).modelled(ram, machine, interrupts)[key]
                 media = ram["media"] | {"latency_ns": max(step.measured[key] - at_once, 0.0)}
-                constant[direction] = ram | {"media": media}
+                constant[direction] = {**ram, "media": media}
     return constant
 
 

@@ -1,7 +1,7 @@
 //! The computer and operating system in front of a drive: the time that a worker's thread spends on each request.
 //!
-//! A thread does one thing at a time. If a request takes 10 us, half of that is the thread's own time, which alone
-//! explains how many requests a second one thread reaches. A CPU that waits enters an idle state, so a thread that slept
+//! A thread does one thing at a time. If a request takes 10 us, a quarter to a third of that is the thread's own time,
+//! which alone explains how many requests a second one thread reaches. A CPU that waits enters an idle state, so a thread that slept
 //! long wakes late: behind flash more than behind 3D XPoint. Noise makes it spend more than usual, or not run at all for
 //! a while.
 //!
@@ -81,11 +81,19 @@ impl Machine {
                 return Err(format!("{name} is {value}, not in [0, 1e9]"));
             }
         }
-        if let Some(state) = self.idle.iter().find(|state| state.exit_ns > 1_000_000_000) {
-            return Err(format!(
-                "idle.exit_ns is {}, not in [0, 1e9]",
-                state.exit_ns
-            ));
+        for (index, state) in self.idle.iter().enumerate() {
+            if state.exit_ns > 1_000_000_000 {
+                let exit_ns = state.exit_ns;
+                return Err(format!(
+                    "idle.{index}.exit_ns is {exit_ns}, not in [0, 1e9]"
+                ));
+            }
+            if index > 0 && state.after_ns <= self.idle[index - 1].after_ns {
+                return Err(format!(
+                    "idle.{index}.after_ns is {}, not more than that of the lighter state before it",
+                    state.after_ns
+                ));
+            }
         }
         self.noise.iter().try_for_each(NoiseSpec::check)
     }

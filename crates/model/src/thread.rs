@@ -245,6 +245,19 @@ impl<'a> Thread<'a> {
         self.costs.notice + entered.last().map_or(0, |state| state.exit_ns)
     }
 
+    /// Notes that it looks for completions at `now`, after it waited for `min` of them.
+    #[cold]
+    fn note_look(&mut self, now: Nanos, min: usize) {
+        let exit = match self.arrivals.end_of(min) {
+            Some(at) if at > self.at => self.wake_time(at - self.at) - self.costs.notice,
+            _ => 0,
+        };
+        let notice = now.saturating_sub(self.at).min(self.costs.notice);
+        if let Some(book) = &mut self.book {
+            book.looks(now, exit, notice);
+        }
+    }
+
     /// Whether it has ended.
     pub(crate) fn finished(&self) -> bool {
         matches!(self.activity, Activity::Ended)
@@ -278,9 +291,9 @@ impl<'a> Thread<'a> {
                 self.submit(now, next, start, drives);
                 return true;
             }
-            Activity::Waiting { .. } => {
-                if let Some(book) = &mut self.book {
-                    book.looks(now, now.saturating_sub(self.at).min(self.costs.notice));
+            Activity::Waiting { min, .. } => {
+                if self.book.is_some() {
+                    self.note_look(now, min);
                 }
                 self.notice(now);
                 self.reap(log);
@@ -288,7 +301,7 @@ impl<'a> Thread<'a> {
             }
             Activity::Spinning { .. } => {
                 if let Some(book) = &mut self.book {
-                    book.looks(now, 0);
+                    book.looks(now, 0, 0);
                 }
                 self.cpu_ns += now.saturating_sub(self.at);
                 let resumes_at = self.noise.work(now, 0);

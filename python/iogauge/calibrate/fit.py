@@ -70,9 +70,9 @@ class Fitted:
 class Search:
     """Searches the values that minimise residuals, and remembers every trial.
 
-    ``residuals`` takes values by place; several threads call it at once. ``pull`` draws numbers back to where they
-    start: it is the residual of a move through the full range, so that numbers which the figures cannot tell apart
-    move together. ``on_trial`` is called after each trial with the number of trials and the least root mean square so
+    ``residuals`` takes values by place; several threads call it at once. ``pull`` draws each number to its
+    start. It is the residual of a move through the full range, so it decides between numbers that the figures cannot
+    tell apart. ``on_trial`` is called after each trial with the number of trials and the least root mean square so
     far. Its methods raise what ``residuals`` raises.
     """
 
@@ -235,7 +235,9 @@ def _bootstrap(
     """
     rows, numbers = jacobian.shape
     # With as many numbers as rows the residuals vanish, although the rows are not exact.
-    noise = max(root_mean_square(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
+    independent = rows / alike
+    freedom = max(independent - numbers, independent / 4)
+    noise = max(root_mean_square(residuals) * math.sqrt(independent / freedom), LEAST_NOISE)
     equations = np.concatenate([jacobian / (noise * math.sqrt(alike)), np.eye(numbers)])
     drawn = np.random.default_rng(seed).normal(0.0, 1.0, (rows + numbers, DRAWS))
     moved: NDArray[np.float64] = np.linalg.lstsq(equations, drawn)[0]

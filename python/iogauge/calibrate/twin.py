@@ -40,9 +40,9 @@ LONG = Length(ios=30_000, least=10_000, most=90_000)
 ABSENT = 20.0
 """The residual of a figure that the model does not show."""
 PULL = 10.0
-"""Weak compared with figures: only numbers that the review cannot tell apart are held together by it.
+"""The residual of a move of a number from its start through its full range: weak compared with many figures.
 
-With 3, a descent over figures that are rough in the numbers ended far from drives drawn by chance."""
+With 3, a descent over figures that are rough in the numbers ended far from a drive whose numbers were hidden."""
 WIDER = 4.0
 """How many times a twin's numbers may exceed the range in the file that it starts from."""
 
@@ -60,7 +60,7 @@ ALSO: Mapping[str, Sequence[str]] = {
 }
 """By family: the numbers of the media that a twin may move although its model's file states or assumes them."""
 ALSO_RANGE = 1.5
-"""They may be this many times as large or small, and ``WIDER`` of that."""
+"""With ``WIDER``, they may move by a factor of 6 in either direction."""
 MOST_SHARE = 0.95
 
 _EXPECTED: Mapping[str, float] = {
@@ -143,7 +143,7 @@ def fit_twin(
         threads=threads,
         on_trial=on_trial,
     )
-    fitted = _buses_with_dies(_with_intervals(free, descended, _keys(short), _keys(long)))
+    fitted = _channels_within_dies(_with_intervals(free, descended, _keys(short), _keys(long)))
     values = {number.free.place: number.value for number in fitted.numbers}
     figures = tuple(figure for step in long for figure in twin.figures(step, values))
     return Twin(model=model, fitted=fitted, figures=figures)
@@ -228,8 +228,8 @@ def _keys(steps: Sequence[ShortStep]) -> list[tuple[str, Key]]:
     return [(step.id, key) for step in steps for key in step.measured]
 
 
-def _buses_with_dies(fitted: Fitted) -> Fitted:
-    """Return the numbers with no more channels than dies: the core refuses a bus without a die, and trials had none."""
+def _channels_within_dies(fitted: Fitted) -> Fitted:
+    """Return the numbers with no more channels than dies: the core refuses a channel without a die, as in trials."""
     dies = [number.value for number in fitted.numbers if number.free.place == "media.dies"]
     numbers = tuple(
         replace(number, value=min(number.value, *dies))

@@ -177,7 +177,7 @@ def part_meanings() -> tuple[PartMeaning, ...]:
     """Return the parts of a modelled request's latency, in the order in which a request comes to them.
 
     >>> [part.name for part in part_meanings() if part.host]
-    ['submission', 'noise', 'notice', 'reap']
+    ['submission', 'noise', 'idle exit', 'wake-up', 'busy thread']
     """
     return tuple(PartMeaning.model_validate(part) for part in json.loads(_core.model_parts()))
 

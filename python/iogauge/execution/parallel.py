@@ -32,7 +32,7 @@ _POLL_S = 0.2
 
 
 class Parallel(contextlib.AbstractContextManager["Parallel"]):
-    """An ``execute`` whose runs can begin before their turn. Its end abandons those whose turn has not come."""
+    """An ``execute`` whose runs can begin before their turn. Leaving the context stops runs that nobody waits for."""
 
     def __init__(self, execute: Execute, *, cpus: int) -> None:
         self._execute = execute
@@ -44,9 +44,11 @@ class Parallel(contextlib.AbstractContextManager["Parallel"]):
     def begin(self, runs: Iterable[Options]) -> None:
         """Begin the first of ``runs``, which are in the order of their turns, as far as CPUs and memory allow.
 
-        No two may have the same seed.
+        Those of them that have begun may come again. No two may have the same seed.
         """
-        for options in islice(runs, self._most - len(self._begun) if self._most else 0):
+        for options in islice(runs, self._most):
+            if len(self._begun) >= self._most:
+                break
             if options["seed"] not in self._begun:
                 self._begun[options["seed"]] = _Begun(self._threads, self._execute, options)
 

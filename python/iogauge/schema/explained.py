@@ -53,5 +53,5 @@ class ExplainedRun(Model):
     """Where the time of a modelled run's requests went."""
 
     parts: tuple[PartMeaning, ...]
-    """The parts that took time, in the order in which a request comes to them."""
+    """The parts that took time, in the order in which reports list them."""
     rows: tuple[RowParts, ...]

@@ -97,6 +97,18 @@ def test_runs_begin_before_their_turn_and_no_more_than_may_wait() -> None:
         runs.gate.set()
 
 
+def test_runs_begin_as_far_ahead_in_every_turn() -> None:
+    runs, steps = Runs(), options(8)
+    with Parallel(runs, cpus=2) as parallel:
+        for number, step in enumerate(steps):
+            parallel.begin(iter(steps[number:]))
+            until = time.monotonic() + WAIT_S
+            while len(runs.begun) < min(number + 4, 8) and time.monotonic() < until:
+                time.sleep(0.001)
+            assert len(runs.begun) == min(number + 4, 8)
+            turn(parallel, step)
+
+
 def test_on_one_cpu_each_run_waits_for_its_turn() -> None:
     runs = Runs()
     with Parallel(runs, cpus=1) as parallel:

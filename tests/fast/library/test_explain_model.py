@@ -61,8 +61,23 @@ def test_a_request_without_company_takes_the_times_of_the_model() -> None:
     assert mean["channel"] == pytest.approx(media["media.read_media_ns"], abs=1)
     assert mean["controller"] == pytest.approx(media["media.latency_ns"], abs=1)
     assert mean["submission"] == pytest.approx(costs["call_ns"] + costs["request_ns"])
-    assert mean["notice"] == pytest.approx(machine["wake_ns"])
+    assert mean["wake-up"] == pytest.approx(machine["wake_ns"])
     assert "queue" not in mean
+
+
+def test_a_thread_behind_flash_waits_for_its_cpu_to_leave_an_idle_state() -> None:
+    machine = catalog.machine("anandtech-linux").parameters
+    (reads,) = iogauge.explain_model("p3700", jobs(2000, rw="randread", depth=1).replace("numjobs=2\n", ""))
+    assert reads.mean.parts_ns["idle exit"] == pytest.approx(machine["idle"][0]["exit_ns"])
+    assert reads.mean.parts_ns["wake-up"] == pytest.approx(machine["wake_ns"])
+    assert "busy thread" not in reads.mean.parts_ns
+
+
+def test_each_thread_of_a_job_has_a_name() -> None:
+    text = "[mix]\nrw=randread\nbs=4k\nnumjobs=2\nnumber_ios=2000\n"
+    explained = iogauge.explain_model("p4800x", text, changes={"machine.wake_ns": 0}, replications=2)
+    assert [load.name for load in explained] == ["mix 1 of 2, read", "mix 2 of 2, read"]
+    assert [load.name for load in explained.differences] == ["mix 1 of 2, read", "mix 2 of 2, read"]
 
 
 def test_quantiles_are_in_order_and_those_without_support_are_left_out(mix: iogauge.ModelExplanation) -> None:
@@ -88,8 +103,9 @@ def test_loads_are_taken_by_name_and_shown_as_table_and_json(mix: iogauge.ModelE
     assert {part["name"] for part in data["parts"] if part["host"]} == {
         "submission",
         "noise",
-        "notice",
-        "reap",
+        "idle exit",
+        "wake-up",
+        "busy thread",
     }
 
 
@@ -113,7 +129,7 @@ def test_what_if_shows_what_changes_and_says_what_does_not() -> None:
         parts = {part.figure: part for part in load.parts}
         assert parts["turnaround"].after == 0
         assert parts["turnaround"].difference.shown
-        assert parts["notice"].difference.high < 0
+        assert parts["wake-up"].difference.high < 0
         # The channels serve the same requests as before.
         assert parts["channel"].difference.value == pytest.approx(0, abs=0.5)
         mean, rate = load.figures[0], load.figures[-1]
@@ -130,7 +146,7 @@ def test_no_change_is_no_difference() -> None:
     )
     for load in explained.differences:
         assert all(figure.difference == PairedDifference(0, 0, 0, 3) for figure in load.figures)
-    assert "no difference of the mean is shown" in " ".join(explained.to_text().split())
+    assert "change by less than the runs can show" in " ".join(explained.to_text().split())
 
 
 def test_common_random_numbers_make_intervals_narrower() -> None:
@@ -164,10 +180,23 @@ def test_common_random_numbers_make_intervals_narrower() -> None:
             "did you mean media.turnaround_ns",
         ),
         ({"turnaround_ns": 0}, "p4800x-375g has no turnaround_ns", "did you mean media.turnaround_ns"),
-        ({"machine.wake": 0}, "anandtech-linux has no wake", "did you mean wake_ns"),
+        ({"machine.wake": 0}, "anandtech-linux has no machine.wake", "did you mean machine.wake_ns"),
         ({"media.turnaround_ns": "fast"}, "media.turnaround_ns=fast: not a number", "in the model"),
         ({"machine.polls": "2"}, "polls=2: not true or false", "it is false in the model"),
-        ({"media.turnaround_ns": -1}, "turnaround_ns is -1, not in [0, 1e9]", ""),
+        (
+            {"media.turnaround_ns": -1},
+            "media.turnaround_ns is -1, not in [0, 1e9]",
+            "the model's values",
+        ),
+        (
+            {"media.channels": 100},
+            "media.channels is 100, not in [1, 64]",
+            "the model's values",
+        ),
+        ({"media.channels": 7.5}, "media.channels=7.5: not a whole number", "the model's values"),
+        ({"machine.wake_ns": -5}, "machine.wake_ns=-5: not a whole number", "the model's values"),
+        ({"media.jitter_ns": "nan"}, "media.jitter_ns=nan: not a number", "in the model"),
+        ({"media.family": "nand"}, "media.family is xpoint: it cannot be changed", "another model"),
     ],
 )
 def test_what_cannot_be_changed_is_refused_with_a_hint(

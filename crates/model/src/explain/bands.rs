@@ -14,6 +14,9 @@ pub const QUANTILES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 /// is that of p98.5 to p99.33.
 const REACH: f64 = 1.5;
 
+/// The most that a band reaches to either side, as a share of all requests: those around p50 rank from p47 to p53.
+const WIDEST: f64 = 0.03;
+
 /// The fewest requests beyond a quantile that is explained.
 const FEWEST: f64 = 10.0;
 
@@ -72,8 +75,8 @@ pub(super) fn of(sums: &Sums) -> Option<DirectionParts> {
         .filter(|&&quantile| libm::round((1.0 - quantile) * all) >= FEWEST);
     let bands = supported.map(|&quantile| {
         let beyond = 1.0 - quantile;
-        let from = (1.0 - beyond * REACH) * all;
-        let to = (1.0 - beyond / REACH) * all;
+        let from = (1.0 - beyond * REACH).max(quantile - WIDEST) * all;
+        let to = (1.0 - beyond / REACH).min(quantile + WIDEST) * all;
         let (count, mean_ns, parts_ns) = means(sums, from, to);
         Band {
             quantile,

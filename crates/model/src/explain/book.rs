@@ -134,10 +134,10 @@ mod tests {
         spent.until(Part::Queue, 12.4);
         spent.until(Part::Pipe, 12.6);
         spent.until(Part::Link, 11.0);
-        spent.until(Part::Medium, 15.3);
+        spent.until(Part::Fixed, 15.3);
         spent.end(16);
         assert_eq!(
-            [Part::Queue, Part::Pipe, Part::Link, Part::Medium].map(|part| spent.of(part)),
+            [Part::Queue, Part::Pipe, Part::Link, Part::Fixed].map(|part| spent.of(part)),
             [2, 1, 0, 3]
         );
         assert_eq!(spent.total(), 6);

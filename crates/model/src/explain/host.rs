@@ -11,9 +11,11 @@ use super::sums::Sums;
 pub(crate) struct HostBook {
     /// By slot.
     ledgers: Box<[Spent]>,
-    /// When the thread looked for completions last, and for how long it was waking up or polling before that.
+    /// When the thread looked for completions last, for how long it was waking up or polling before that, and for how
+    /// long its CPU left an idle state before it woke up.
     looks: Nanos,
     notice: Nanos,
+    exit: Nanos,
     /// By direction.
     sums: [Sums; Direction::ALL.len()],
 }
@@ -25,6 +27,7 @@ impl HostBook {
             ledgers: vec![Spent::since(0); depth].into(),
             looks: 0,
             notice: 0,
+            exit: 0,
             sums: Default::default(),
         }
     }
@@ -48,17 +51,20 @@ impl HostBook {
         debug_assert_eq!(spent.noted_until(), at as f64);
     }
 
-    /// Notes that the thread looks for completions at `now`, after it woke up or polled for `notice`.
+    /// Notes that the thread looks for completions at `now`, after its CPU left an idle state for `exit` and it woke up
+    /// or polled for `notice`.
     #[cold]
-    pub(crate) fn looks(&mut self, now: Nanos, notice: Nanos) {
-        (self.looks, self.notice) = (now, notice);
+    pub(crate) fn looks(&mut self, now: Nanos, exit: Nanos, notice: Nanos) {
+        (self.looks, self.exit, self.notice) = (now, exit, notice);
     }
 
     /// Notes that the thread took a completion at `done`; counts it if it is `measured`.
     #[cold]
     pub(crate) fn done(&mut self, slot: u32, direction: Direction, done: Nanos, measured: bool) {
         let spent = &mut self.ledgers[slot as usize];
-        spent.until(Part::Reap, self.looks.saturating_sub(self.notice) as f64);
+        let wakes = self.looks.saturating_sub(self.notice);
+        spent.until(Part::Reap, wakes.saturating_sub(self.exit) as f64);
+        spent.until(Part::IdleExit, wakes as f64);
         spent.until(Part::Notice, self.looks as f64);
         spent.until(Part::Noise, done as f64);
         debug_assert_eq!(spent.total(), done - spent.began());

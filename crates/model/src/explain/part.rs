@@ -1,4 +1,5 @@
-//! The parts of a request's latency, in the order in which a request comes to them.
+//! The parts of a request's latency, in the order in which reports list them: nearly that in which a request comes to
+//! them, whatever the family of its drive.
 
 /// Defines the parts. The sentence on each is its documentation here and what reports show.
 macro_rules! parts {
@@ -38,9 +39,7 @@ parts! {
     Throttle "throttling" false "The drive is hot and limits its rate."
     Entry "entry" false "All entries of the drive's queue are taken."
     Queue "queue" false "The pipe, the controller or the arm serves other requests first."
-    Turnaround "turnaround" false "The pipe changes between reads and writes."
-    Stall "stall" false "The channel or the die stalls, for this request or one before it."
-    Background "background" false "The drive works for itself, and not to make room for writes."
+    Turnaround "turnaround" false "The pipe changes between reads and writes, for this request or one before it."
     Pipe "pipe" false "The pipe serves the request."
     Controller "controller" false "The controller processes the command."
     ReadWait "wait for a read" false "The die reads for other requests first."
@@ -49,8 +48,10 @@ parts! {
     PageRead "page read" false "The die reads the page."
     Retry "retry" false "The die reads the page again."
     ChannelWait "channel queue" false "The channel serves other requests first."
-    Channel "channel" false "The channel to the medium serves the request: it carries flash's data, or 3D XPoint's media works."
-    Medium "medium" false "The latency of the medium, for which the request holds up no other."
+    Stall "stall" false "3D XPoint: the channel stalls, for this request or one before it. Flash: the die stalls before this read."
+    Background "background" false "The drive works for itself, and not to make room for writes."
+    Channel "channel" false "Flash: the data crosses the channel between die and controller. 3D XPoint: the media serves the request."
+    Fixed "fixed latency" false "A constant time, for which the request holds up no other."
     Seek "seek" false "The arm moves to the track."
     Rotation "rotation" false "The sector comes round."
     Transfer "transfer" false "The sectors pass the head."
@@ -58,9 +59,10 @@ parts! {
     Intake "intake" false "The controller takes the data into the write buffer."
     Buffer "buffer" false "The write buffer has no room."
     Flush "flush" false "Data in the write buffer is programmed, for a sync."
-    Jitter "jitter" false "The medium takes more than its least latency."
-    Notice "notice" true "The thread wakes up, or sees the completion by polling."
-    Reap "reap" true "The thread does something else before it takes the completion."
+    Jitter "jitter" false "A random time beside the fixed latency."
+    IdleExit "idle exit" true "The CPU leaves an idle state before the thread wakes up."
+    Notice "wake-up" true "The thread wakes up, or sees the completion by polling."
+    Reap "busy thread" true "The thread does something else before it takes the completion."
 }
 
 impl Part {

@@ -57,11 +57,13 @@ fn requests_wait_for_the_pipe_and_its_turnarounds_and_for_their_channel() {
         (Link, 1_000),
     ];
     assert_eq!(parts[1], behind_a_read);
-    let before = [(Queue, 4_100), (Turnaround, 500), (Pipe, 1_600)];
+    // It waits for the write's change of direction too.
+    let before = [(Queue, 3_600), (Turnaround, 1_000), (Pipe, 1_600)];
     assert_eq!(parts[2], [&before, &served[..]].concat());
     // Its channel is free at 10,200, and the pipe has served this read at 7,800.
     let same_chunk = [
-        (Queue, 6_200),
+        (Queue, 5_200),
+        (Turnaround, 1_000),
         (Pipe, 1_600),
         (Controller, 1_000),
         (ChannelWait, 2_400),
@@ -88,9 +90,9 @@ fn who_waits_behind_a_stall_waits_for_the_stall() {
     let parts = parts_of(&spec, &[(0, write(0, 0, 1)), (5_000, read(1, 0, 1))]);
     let stalled = [
         (Turnaround, 500),
-        (Stall, 20_000),
         (Pipe, 2_000),
         (Controller, 1_000),
+        (Stall, 20_000),
         (Channel, 5_000),
         (Link, 1_000),
     ];
@@ -98,10 +100,10 @@ fn who_waits_behind_a_stall_waits_for_the_stall() {
     // The channel stalls until 23,500 and is done at 28,500. The read has left the pipe at 7,100.
     let behind = [
         (Turnaround, 500),
-        (Stall, 16_400),
         (Pipe, 1_600),
         (Controller, 1_000),
         (ChannelWait, 5_000),
+        (Stall, 16_400),
         (Channel, 4_000),
         (Link, 1_000),
     ];
@@ -196,7 +198,7 @@ fn reads_wait_for_what_their_die_does() {
         (10_000, read(3, 4, 1)),
     ];
     let parts = parts_of(&spec, &requests);
-    let written = [(Controller, 500), (Medium, 6_000), (Link, 4_000)];
+    let written = [(Controller, 500), (Fixed, 6_000), (Link, 4_000)];
     assert_eq!(parts[0], written);
     // The data is on the die after 4,500 + 4,000 ns, and programmed 1 ms later.
     let first = [
@@ -204,7 +206,7 @@ fn reads_wait_for_what_their_die_does() {
         (ProgramWait, 998_000),
         (PageRead, 50_000),
         (Channel, 1_000),
-        (Medium, 5_000),
+        (Fixed, 5_000),
         (Link, 1_000),
     ];
     assert_eq!(parts[1], first);
@@ -215,7 +217,7 @@ fn reads_wait_for_what_their_die_does() {
         (ProgramWait, 997_500),
         (PageRead, 50_000),
         (Channel, 1_000),
-        (Medium, 5_000),
+        (Fixed, 5_000),
         (Link, 1_000),
     ];
     assert_eq!(parts[2], second);
@@ -224,7 +226,7 @@ fn reads_wait_for_what_their_die_does() {
         (Controller, 500),
         (PageRead, 50_000),
         (Channel, 1_000),
-        (Medium, 5_000),
+        (Fixed, 5_000),
         (Link, 1_000),
     ];
     assert_eq!(parts[3], elsewhere);
@@ -247,7 +249,7 @@ fn a_write_waits_for_room_in_the_buffer_and_a_sync_for_programs() {
         parts[1][1..],
         [
             (Controller, 500),
-            (Medium, 6_000),
+            (Fixed, 6_000),
             (Link, 7_500),
             (Buffer, 1_000_000)
         ]

@@ -60,7 +60,7 @@ impl Drive for Ram {
         let at = rounded_up(done);
         if let Some(book) = &mut self.book {
             let mut spent = Spent::since(now);
-            spent.until(Part::Medium, begins);
+            spent.until(Part::Fixed, begins);
             spent.until(Part::Link, done);
             book.keep(access.ticket, at, spent);
         }

@@ -217,7 +217,8 @@ pub struct Xpoint {
     link: Link,
     active: Active,
     refresh: Refresh,
-    /// Recent stalls of each channel and the ledgers of requests, if these are explained.
+    /// Recent changes of direction, stalls of each channel, and the ledgers of requests, if these are explained.
+    turnarounds: Pauses,
     pauses: Box<[Pauses]>,
     book: Option<Box<Book>>,
 }
@@ -243,7 +244,10 @@ impl Xpoint {
             link,
             active: Active::default(),
             refresh: Refresh::new(spec.refresh),
-            pauses: (0..spec.channels).map(|_| Pauses::default()).collect(),
+            turnarounds: Pauses::of(Part::Turnaround),
+            pauses: (0..spec.channels)
+                .map(|_| Pauses::of(Part::Stall))
+                .collect(),
             book: None,
             spec,
         }
@@ -281,18 +285,24 @@ impl Xpoint {
         }
     }
 
-    /// Returns when the pipe begins a request that could begin at `from`.
+    /// Returns when the pipe begins a request that came at `now` and could begin at `from`.
     #[inline]
-    fn begin(&mut self, from: f64, kind: Kind, spent: &mut impl Ledger) -> f64 {
+    fn begin<L: Ledger>(&mut self, now: f64, from: f64, kind: Kind, spent: &mut L) -> f64 {
         let mut begins = from.max(self.pipe);
-        spent.until(Part::Queue, begins);
+        if L::KEEPS {
+            self.turnarounds.wait(Part::Queue, begins, spent);
+        }
         if begins >= self.refresh.next {
             begins = self.refresh.delay(begins);
             spent.until(Part::Background, begins);
         }
         if kind != self.last {
-            begins += self.spec.turnaround_ns;
-            spent.until(Part::Turnaround, begins);
+            let ready = begins + self.spec.turnaround_ns;
+            if L::KEEPS {
+                self.turnarounds.add(now, begins, ready);
+                spent.until(Part::Turnaround, ready);
+            }
+            begins = ready;
             self.last = kind;
         }
         begins
@@ -360,7 +370,7 @@ impl Xpoint {
     #[inline]
     fn read<L: Ledger>(&mut self, now: f64, access: &Access, spent: &mut L) -> f64 {
         let service = self.service(access);
-        let begins = self.begin(now, Kind::Read, spent);
+        let begins = self.begin(now, now, Kind::Read, spent);
         let course = self.pass::<L>(begins, Kind::Read, &service);
         self.active.read_ns += self.pipe - begins;
         // Data leaves in the pipe's order. A read that waits for its channel delays no other.
@@ -391,7 +401,7 @@ impl Xpoint {
         let arrival = data.begins + f64::from(one) * self.link.ns_per_byte();
         let mut served = *spent;
         served.until(Part::Link, arrival);
-        let begins = self.begin(arrival, Kind::Write, &mut served);
+        let begins = self.begin(now, arrival, Kind::Write, &mut served);
         let course = self.pass::<L>(begins, Kind::Write, &service);
         self.active.write_ns += self.pipe - begins;
         if course.done >= data.ends {

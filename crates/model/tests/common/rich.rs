@@ -126,7 +126,7 @@ pub fn nand() -> NandSpec {
         erase_ns: 3_000_000.0,
         suspend_ns: Some(10_000.0),
         reads_before_write: 8,
-        take_chunk_ns: 0.0,
+        take_chunk_ns: 400.0,
         buffer_bytes: 16 * 16_384,
         buffer_protected: false,
         drain_after_ns: 100_000.0,

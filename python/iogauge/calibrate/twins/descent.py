@@ -86,15 +86,18 @@ class _Trials:
     done: int = field(default=0, init=False)
     least: float = field(default=math.inf, init=False)
 
-    def all(self, runs: Sequence[Run], z: Vector) -> list[Vector]:
-        """Return the residuals of every run. Raises IogaugeError if the core refuses a value."""
+    def all(self, runs: Sequence[Run], z: Vector, *, counts: bool = True) -> list[Vector]:
+        """Return the residuals of every run. Raises IogaugeError if the core refuses a value.
+
+        ``counts``: whether their mean square may be the least. That of some runs alone may be smaller than that of all.
+        """
         values = {
             number.place: number.value(float(share)) for number, share in zip(self.free, z, strict=True)
         }
         parts = list(self.threads.map(lambda run: run.residuals(values), runs))
         self.done += 1
-        if runs:
-            self.least = min(self.least, root_mean_square(np.concatenate(parts)) if len(parts) else math.inf)
+        if counts:
+            self.least = min(self.least, root_mean_square(np.concatenate(parts)))
         self.on_trial(self.done, self.least)
         return parts
 
@@ -125,14 +128,10 @@ class _Trials:
             there[index] += difference
             if not 0 <= there[index] <= 1:
                 continue
-            least = self.least
             try:
-                parts = self.all([level.runs[place] for place in moved], there)
+                parts = self.all([level.runs[place] for place in moved], there, counts=False)
             except IogaugeError:
                 continue
-            finally:
-                # Some runs alone may be nearer than all together.
-                self.least = least
             for place, part in zip(moved, parts, strict=True):
                 column[place] = (part - here[place]) / difference
             break
@@ -149,8 +148,8 @@ def descend(
 ) -> Descended:
     """Return where the residuals of the last level are least, beginning where every number starts.
 
-    ``pull`` draws numbers back to where they start: it is the residual of a move through the full range, so that
-    numbers which the figures cannot tell apart move together. Raises IogaugeError if the core refuses the start.
+    ``pull`` draws each number to its start. It is the residual of a move through the full range, so it decides between
+    numbers that the figures cannot tell apart. Raises IogaugeError if the core refuses the start.
     """
     start = np.array([min(max(number.share(number.start), 0.0), 1.0) for number in free])
     z, derivatives = start, []

@@ -5,17 +5,16 @@ Compare the drive models with the published figures of their drives.
 For every published figure of a modelled drive, print what its model shows, the error, and how the figure was used.
 fitted: the model was fitted to it. predicted: a fifth of every drive's figures is kept out of the fit. stated: a
 parameter of the model states it outright. A star marks an error above its limit; a bound either holds or does not. Your
-own file replaces the shipped drive of the same name. It takes some minutes.
+own file replaces the shipped drive of the same name. The comparison takes some minutes.
 
 --state is that of 'iogauge review'. With as-is, flash starts as its file says, or as a figure's source implies: a
 maker's figures in order, for instance, on a filled drive. Any other state holds for all figures.
 
---left-out says how well the models predict. It leaves one table of figures after the other out of the fit, fits the
-models of those drives and machines again, and shows by kind of figure how far off the figures of the tables are. This
-takes hours. FILE has what is done, table by table: interrupt it when you like, and the same command goes on. NAME then
-chooses tables with figures of these drives.
+--left-out says how well the models predict. For each published table it fits the models of its drives and machines
+again without that table, and compares what they then show with it. This takes hours. FILE keeps the finished tables, so
+an interrupted run continues. NAME then chooses tables with figures of these drives.
 
-Exit status: 0 all within their limits, or left out, within their goals; 3 some are not.
+Exit status: 0 if all figures are within their limits (with --left-out: all medians within their goals); 3 if not.
 
     iogauge model compare p4800x
     iogauge model compare --left-out left_out.csv

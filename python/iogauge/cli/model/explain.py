@@ -5,9 +5,9 @@ in the drive's queues, in its medium. The parts of each column add up to its lat
 requests around its quantile; a quantile that the sample does not support is left out. The files that the jobs name are
 ignored.
 
-With --set the jobs run also on a model with other numbers: PLACE=VALUE, where places are those that 'iogauge model
-show' prints, with machine. before those of the machine. Both models have the same requests and the same random numbers,
-several times, so each difference has a 95 % interval. A difference whose interval includes zero is not shown.
+--set PARAMETER=VALUE also runs the jobs on a changed model. 'iogauge model show' lists the parameters; write machine.
+before a parameter of the machine. Each model runs 8 times (--replications), both with the same requests and random
+numbers, so each difference has a 95 % interval.
 
 --chart writes the parts as stacked bars: an SVG with a bar for each column of all loads.
 
@@ -46,15 +46,17 @@ def explain(
     ],
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="NAME", help="In front of the drive.  [default: the drive's]"),
+        typer.Option(
+            "--machine", metavar="NAME", help="Machine model in front of the drive.  [default: the drive's]"
+        ),
     ] = None,
     values: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PLACE=VALUE", help="Compare with another value; repeatable."),
+        typer.Option("--set", metavar="PARAMETER=VALUE", help="Compare with another value; repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of all random choices.", min=0)] = 1,
     replications: Annotated[
-        int, typer.Option(metavar="NUMBER", help="With --set: pairs of runs.", min=2, max=100)
+        int, typer.Option(metavar="NUMBER", help="Number of pairs of runs, with --set.", min=2, max=100)
     ] = 8,
     output_format: Annotated[
         Format, typer.Option("--format", help="Text for a terminal, Markdown, or JSON with all digits.")
@@ -70,7 +72,7 @@ def explain(
 
     changes = dict(map(_place_and_value, values or ()))
     if len(changes) < len(values or ()):
-        raise status.UsageError("--set names a place twice", hint="leave one of them out")
+        raise status.UsageError("--set names a parameter twice", hint="leave one of them out")
     claimed = None
     if chart is not None:
         if chart.suffix != ".svg":
@@ -104,6 +106,6 @@ def _place_and_value(text: str) -> tuple[str, str]:
     place, equals, value = text.partition("=")
     if not (place and equals and value):
         raise status.UsageError(
-            f"--set {text}: not PLACE=VALUE", hint="write for instance media.turnaround_ns=0"
+            f"--set {text}: not PARAMETER=VALUE", hint="write for instance media.turnaround_ns=0"
         )
     return place, value

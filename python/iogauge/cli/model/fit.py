@@ -2,9 +2,10 @@
 
 Fit a model of your own drive to a review, or the shipped models to published figures.
 
-With --review, fit a drive model to a saved review of a real drive. The fit starts from a model of its kind (--from),
-runs every step of the review on it, and moves its fitted numbers until it behaves as the drive did. The result is a
-TOML file and a target: model:./mine.toml.
+With --review, fit a drive model to a saved review of a real drive. The fit starts from a similar drive's model
+(--from) and runs every step of the review on it, shortened. It changes the model's fitted numbers and what such a drive
+is made of (channels, dies, program time, buffer, spare area) until the figures come nearest to the drive's. The result
+is a TOML file and a target: model:./mine.toml.
 
 With --published, fit the shipped models, or those named, to the published figures: machines first, then drives. They
 are written to DIRECTORY/drives and DIRECTORY/machines, as iogauge ships them.

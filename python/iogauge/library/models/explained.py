@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from iogauge.errors import UsageError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.library.models import explained_text
 from iogauge.library.models.loads import Replication, replications
 from iogauge.library.models.what_if import LoadDifferences, differences
@@ -18,6 +19,7 @@ from iogauge.results.explained.loads import ExplainedLoad
 from iogauge.results.tabular import Tabular
 from iogauge.schema import JobFile, PartMeaning
 from iogauge.text import html
+from iogauge.text.option import call
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +31,9 @@ FORMAT_VERSION = 1
 """Raise it when a key of ``to_dict`` changes its meaning."""
 
 MOST_REPLICATIONS = 100
+
+_WORDS_OF_TYPES = re.compile(r"invalid (?:type|value): [^,]*, expected u\d+")
+"""How the core calls a value that is no unsigned integer."""
 
 
 @public
@@ -111,7 +116,7 @@ class ModelExplanation(Tabular, Collection[ExplainedLoad]):
     differences: tuple[LoadDifferences, ...]
     """What the changes do to each load; none without changes."""
     meanings: tuple[PartMeaning, ...]
-    """What each part is, in the order in which a request comes to them."""
+    """What each part is, in the order in which reports list them."""
 
     def _parts(self) -> Mapping[str, ExplainedLoad]:
         return {load.name: load for load in self.loads}
@@ -202,8 +207,16 @@ def _replicated(
     of_drive = {place: text for place, text in changes.items() if not place.startswith(begins)}
     models = [(drive, machine)]
     if changes:
-        models.append((changed(drive, of_drive), changed(machine, of_machine)))
-    for pair in models:
-        check_model(*pair)
+        models.append((changed(drive, of_drive), changed(machine, of_machine, prefix=begins)))
+    check_model(drive, machine)
+    try:
+        check_model(*models[-1])
+    except IogaugeError as error:
+        wanted = ", ".join(f"{place}={value}" for place, value in changes.items())
+        cause = _WORDS_OF_TYPES.sub(
+            "not a whole number of at least 0", str(error).partition("parameters: ")[2]
+        )
+        named = cause if cause.startswith(tuple(changes)) else f"{wanted}: {cause}"
+        raise UsageError(named, hint=f"see {call('model', drive.name)} for the model's values") from None
     job_file = on_target(f"model:{drive.name}", job_file_of(jobs, ()))
     return replications(job_file, models, seed=seed, count=count if changes else 1, on_progress=on_progress)

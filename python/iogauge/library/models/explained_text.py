@@ -46,6 +46,11 @@ def _text_lines(explanation: ModelExplanation) -> Iterator[str]:
     yield ""
     for note in _notes(explanation):
         yield from _wrapped(note)
+    yield ""
+    parts = present(explanation.meanings, explanation.loads)
+    width = max((len(part.name) for part in parts), default=0) + 2
+    for part in parts:
+        yield from labelled(part.name, part.meaning, indent="", width=width, columns=WIDTH)
 
 
 def _markdown_lines(explanation: ModelExplanation) -> Iterator[str]:
@@ -95,32 +100,42 @@ def _row(figure: FigureDifference) -> list[str]:
 
 
 def _change(explanation: ModelExplanation, differences: LoadDifferences) -> str:
-    """Return what the change does, in a sentence."""
+    """Return what the change does, in a sentence: to the mean, and to the quantile that it changes most."""
     what = ", ".join(f"{place}={value}" for place, value in explanation.changes.items())
-    mean, last = differences.figures[0], differences.figures[-2]
-    figures = [mean] if last is mean else [mean, last]
+    mean, *quantiles, _rate = differences.figures
+    shown = [figure for figure in quantiles if figure.difference.shown]
+    most = max(shown, key=lambda figure: abs(figure.difference.value) / figure.before, default=None)
+    figures = [mean, *([most] if most else quantiles[-1:])]
+    if not any(figure.difference.shown for figure in figures):
+        changed = " and ".join(map(_named, figures))
+        return f"With {what}, {changed} {'change' if len(figures) > 1 else 'changes'} by less than the runs can show."
     return f"With {what}, {' and '.join(map(_moved, figures))}."
 
 
+def _named(figure: FigureDifference) -> str:
+    return "the mean" if figure.figure == "mean" else figure.figure
+
+
 def _moved(figure: FigureDifference) -> str:
-    difference, name = figure.difference, "the mean" if figure.figure == "mean" else figure.figure
+    difference, name = figure.difference, _named(figure)
     if not difference.shown:
-        return f"no difference of {name} is shown"
+        return f"{name} changes by less than the runs can show"
     low, high = sorted((abs(difference.low), abs(difference.high)))
     by = numbers.duration(abs(difference.value), 3)
     between = f"95 %: {numbers.duration(low, 3)} to {numbers.duration(high, 3)}"
-    return f"{name} is {by} {'longer' if difference.value > 0 else 'shorter'} ({between})"
+    return f"{name} is {by} {'higher' if difference.value > 0 else 'lower'} ({between})"
 
 
 def _notes(explanation: ModelExplanation) -> Iterator[str]:
     yield COLUMNS
-    for load in explanation.loads:
-        if load.unsupported:
-            yield f"{load.name}: {numbers.listed(load.unsupported)} would need more requests."
+    unsupported = {load.name: load.unsupported for load in explanation.loads if load.unsupported}
+    alike = len(unsupported) == len(explanation) and len(set(unsupported.values())) == 1
+    for name, quantiles in [*unsupported.items()][: 1 if alike else None]:
+        yield f"{'' if alike else f'{name}: '}{numbers.listed(quantiles)} would need more requests."
     if explanation.differences:
         yield (
-            "Both models had the same requests and random numbers in each pair of runs. A difference whose interval "
-            "includes zero is not shown."
+            "Both models had the same requests and random numbers in each pair of runs. Where the interval of a "
+            "difference includes zero, the table says 'not shown'."
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,16 +42,25 @@ def replications(
     (path,) = {name for job in jobs.jobs for name in job.filenames}
     label, runs = "runs of the jobs", count * len(models)
     on_progress(Progress(event="begin", step=label))
-    pairs = []
     with Interrupts() as interrupts:
-        for number in range(count):
+
+        def replicated(number: int, drive: ModelFile, machine: ModelFile) -> Replication:
             own_seed = seed if number == 0 else seed_for(seed, "replication", number)
-            run = []
-            for place, (drive, machine) in enumerate(models):
-                drives = {path: drive.parameters}
-                result, rows = explain(jobs, drives, machine.parameters, seed=own_seed, interrupts=interrupts)
-                run.append(Replication(tuple(explained_loads(result, rows, order))))
-                done = number * len(models) + place + 1
-                on_progress(Progress(event="part", step=label, number=done, steps=runs))
-            pairs.append((run[0], run[-1]))
-    return pairs
+            drives = {path: drive.parameters}
+            result, rows = explain(jobs, drives, machine.parameters, seed=own_seed, interrupts=interrupts)
+            return Replication(tuple(explained_loads(result, rows, order)))
+
+        # A run depends on its seed alone, and the core releases the GIL.
+        done = []
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+            begun = [
+                threads.submit(replicated, number, *model) for number in range(count) for model in models
+            ]
+            try:
+                for number, run in enumerate(begun, start=1):
+                    done.append(run.result())
+                    on_progress(Progress(event="part", step=label, number=number, steps=runs))
+            finally:
+                threads.shutdown(cancel_futures=True)
+    apart = len(models)
+    return [(done[place], done[place + apart - 1]) for place in range(0, runs, apart)]

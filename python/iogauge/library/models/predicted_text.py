@@ -25,6 +25,7 @@ HEAD = [
     "former, kept",
 ]
 _NONE = "-"
+_UNKNOWN = "no reason is known"
 
 
 def _percent(value: float | None) -> str:
@@ -124,11 +125,19 @@ def answer(rows: Sequence[PredictedRow], *, of: int) -> str:
 
 
 def reasons(rows: Sequence[PredictedRow]) -> list[str]:
-    """Return why rows that are left out are far off, by reason, and those without a reason."""
-    from iogauge.calibrate.judgement import far_off, reason_of
+    """Return why medians are above their goals, and why rows that are left out are far off, by reason."""
+    from iogauge.calibrate.judgement import far_off, groups, reason_of
+    from iogauge.calibrate.misses import GOALS_MISSED
+    from iogauge.text.numbers import capitalised
 
-    by_reason: dict[str, list[str]] = {}
+    missed = [(group.media, str(group.kind)) for group in groups(rows) if not group.reached]
+    medians = [f"- * {media}: {kind}: {GOALS_MISSED.get((media, kind), _UNKNOWN)}." for media, kind in missed]
+    by_reason: dict[str, dict[str, list[str]]] = {}
     for row in far_off(rows):
-        reason = reason_of(row.row) or "no reason is known"
-        by_reason.setdefault(reason, []).append(f"{row.drive} {row.host or 'specified'}, {row.figure}")
-    return [f"- {'; '.join(figures)}: {reason}" for reason, figures in by_reason.items()]
+        by_drive = by_reason.setdefault(reason_of(row.row) or _UNKNOWN, {})
+        by_drive.setdefault(f"{row.drive} {row.host or 'specified'}", []).append(row.figure)
+    far = [
+        f"- {capitalised(reason)}. {'; '.join(f'{drive}: ' + ', '.join(of) for drive, of in by_drive.items())}."
+        for reason, by_drive in by_reason.items()
+    ]
+    return medians + far

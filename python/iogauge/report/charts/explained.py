@@ -39,8 +39,8 @@ def explained_chart(
 ) -> Chart:
     """Return the bars, with a choice of loads: all of them first, if there are several.
 
-    ``order``: the names of all parts, as a request comes to them. ``chosen`` and ``everything``: what the choice, and
-    the choice of all, are called.
+    ``order``: the names of all parts, in the order in which reports list them. ``chosen`` and ``everything``: what the
+    choice, and the choice of all, are called.
     """
     # A memory answers some requests at once: they have no shares.
     loads = {load: [bar for bar in bars if bar[1] > 0] for load, bars in loads.items()}

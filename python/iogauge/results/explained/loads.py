@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,7 @@ class ExplainedAt:
     lat_ns: float
     """Their mean latency, of which the parts are parts."""
     parts_ns: dict[str, float]
-    """The mean of each part that took time, in the order in which a request comes to them."""
+    """The mean of each part that took time, in the order in which reports list them."""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -39,7 +40,7 @@ class ExplainedLoad:
     """The requests of a job in one direction, and where their time went."""
 
     name: str
-    """The job and the direction: ``reads, read``."""
+    """The job and the direction: ``reads, read``; of several rows of one job ``reads 1 of 4, read``."""
     direction: str
     count: int
     iops: float
@@ -95,17 +96,18 @@ def label_of(q: float) -> str:
 def explained_loads(
     result: RunResult, explained: Sequence[RowParts], order: Mapping[str, int]
 ) -> list[ExplainedLoad]:
-    """Return the loads of a run, row by row. ``order``: the places of parts, as a request comes to them."""
+    """Return the loads of a run, row by row. ``order``: the places of parts in reports."""
     loads = []
+    names = _names(result)
     parts_of = {(row.stage, row.row): row for row in explained}
-    for row in result.rows:
+    for name, row in zip(names, result.rows, strict=True):
         seconds = row.seconds(worker for worker in result.workers if worker.row == row.row)
         for direction, parts in parts_of[row.stage, row.row].directions.items():
             tally = row.tallies[direction]
             histogram = Histogram.decode(tally.histograms[Kind.LAT], tally.exact.get(Kind.LAT))
             loads.append(
                 ExplainedLoad(
-                    name=f"{row.name}, {direction.value}",
+                    name=f"{name}, {direction.value}",
                     direction=direction.value,
                     count=parts.count,
                     iops=parts.count / seconds if seconds else 0.0,
@@ -114,6 +116,17 @@ def explained_loads(
                 )
             )
     return loads
+
+
+def _names(result: RunResult) -> list[str]:
+    """Return a name for each row. Without ``group_reporting``, each of the threads of a job has a row."""
+    rows, before = Counter(row.name for row in result.rows), Counter[str]()
+    names = []
+    for row in result.rows:
+        before[row.name] += 1
+        one_of_many = f" {before[row.name]} of {rows[row.name]}" if rows[row.name] > 1 else ""
+        names.append(row.name + one_of_many)
+    return names
 
 
 def _at(parts: DirectionParts, order: Mapping[str, int]) -> list[ExplainedAt]:

@@ -24,7 +24,7 @@ class ExplainedStep:
     """The step, and the direction if it has several."""
     load: ExplainedLoad
     order: tuple[PartMeaning, ...]
-    """The parts of its run, in the order in which a request comes to them."""
+    """The parts of its run, in the order in which reports list them."""
 
     @property
     def answer(self) -> str:

@@ -26,11 +26,11 @@ def answer(load: ExplainedLoad) -> str:
         return f"A {load.direction} takes no time."
     longest = sorted(mean.parts_ns, key=lambda part: -mean.parts_ns[part])
     named = [part for part in longest[:_NAMED] if mean.shares[part] >= _LEAST] or longest[:1]
-    times = ", ".join(f"{numbers.duration(mean.parts_ns[part], 2)} {part}" for part in named)
-    text = f"A {load.direction} takes {numbers.duration(mean.lat_ns, 3)} on average: {times}."
+    of_parts = ", ".join(f"{numbers.duration(mean.parts_ns[part], 2)} {part}" for part in named)
+    text = f"A {load.direction} takes {numbers.duration(mean.lat_ns, 3)} on average: {of_parts}."
     if last is not mean:
         # The part that makes the slow requests slow, not the one that all have.
-        more = {part: time - mean.parts_ns.get(part, 0.0) for part, time in last.parts_ns.items()}
+        more = {part: value_ns - mean.parts_ns.get(part, 0.0) for part, value_ns in last.parts_ns.items()}
         cause = max(more, key=lambda part: more[part])
         text += (
             f" At {last.label} it takes {numbers.duration(last.lat_ns, 3)}, of which "
@@ -42,12 +42,23 @@ def answer(load: ExplainedLoad) -> str:
 def table(
     parts: Iterable[PartMeaning], load: ExplainedLoad, *, left_out: Collection[str] = ()
 ) -> list[list[str]]:
-    """Return a row for each part, and a column for the mean and each quantile that is not ``left_out``."""
+    """Return a row for each part, and a column for the mean and each quantile that is not ``left_out``.
+
+    Below them are the parts of the computer and those of the drive together, and the latency.
+    """
+    parts = list(parts)
     shown = [at for at in load.at if at.label not in left_out]
     names = [part.name for part in parts if any(part.name in at.parts_ns for at in shown)]
     rows = [[name, *(_cell(at, name) for at in shown)] for name in names]
+    halves = [
+        [name, *(time(sum(at.parts_ns.get(part, 0.0) for part in of)) for at in shown)]
+        for name, of in (
+            ("in the computer", [part.name for part in parts if part.host]),
+            ("in the drive", [part.name for part in parts if not part.host]),
+        )
+    ]
     totals = ["latency", *(time(at.lat_ns) for at in shown)]
-    return [["", *(at.label for at in shown)], *rows, totals]
+    return [["", *(at.label for at in shown)], *rows, *halves, totals]
 
 
 def present(parts: Iterable[PartMeaning], loads: Sequence[ExplainedLoad]) -> list[PartMeaning]:
@@ -61,6 +72,11 @@ def _cell(at: ExplainedAt, part: str) -> str:
 
 
 def time(value_ns: float) -> str:
-    """Return a time with three digits, its unit two characters wide, so that the numbers of a column line up."""
+    """Return a time with three digits, its unit two characters wide, so that the numbers of a column line up.
+
+    Clocks and sums are in nanoseconds, so a shorter mean has no digits.
+    """
+    if 0 < value_ns < 1:
+        return "<1 ns"
     number, _, unit = numbers.duration(value_ns, 3).partition(" ")
     return f"{number} {unit:>2}"

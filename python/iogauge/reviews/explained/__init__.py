@@ -19,8 +19,8 @@ from iogauge.schema import Direction, Manifest, StepPlan, SuitePlan
 
 SHARE = 0.025
 """The most of a review's requests that are explained."""
-FEWEST = 500_000
-"""So many requests are explained in any case: that takes less than a second."""
+ALLOWED = 500_000
+"""A review may explain this many requests even if they exceed ``SHARE``: they take less than a second."""
 
 _WAYS = (Direction.READ, Direction.WRITE)
 _RATES = DriveRates(
@@ -35,7 +35,7 @@ _RATES = DriveRates(
 def with_explained(manifest: Manifest, keys: Collection[str]) -> Manifest:
     """Return the manifest with the steps to explain chosen in the plans of these keys."""
     requests = {step.id: requests_of(step) for step in manifest.steps}
-    left = max(SHARE * sum(requests.values()), FEWEST)
+    left = max(SHARE * sum(requests.values()), ALLOWED)
     left -= sum(requests[step.id] for step in manifest.steps if step.explained)
     plans = [
         _candidates(plan, requests)

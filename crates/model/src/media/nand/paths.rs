@@ -108,7 +108,7 @@ impl Paths {
     #[cold]
     pub(super) fn end(&mut self, slot: u32, ticket: u64, latency: f64, at: f64) {
         let spent = &mut self.requests[slot as usize].spent;
-        spent.until(Part::Medium, (spent.noted_until() + latency).min(at));
+        spent.until(Part::Fixed, (spent.noted_until() + latency).min(at));
         spent.until(Part::Jitter, at);
         self.book.keep(ticket, rounded_up(at), *spent);
     }
