@@ -16,7 +16,7 @@ import pytest
 from iogauge import catalog, workload
 from iogauge.calibrate import loads
 from iogauge.calibrate.numbers import folder
-from iogauge.calibrate.twin import Twin, figures_of, fit_twin
+from iogauge.calibrate.twins.fit import Twin, figures_of, fit_twin
 from iogauge.calibrate.write import with_fit
 from iogauge.cli import main
 from iogauge.execution.interrupts import Interrupts

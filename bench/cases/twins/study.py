@@ -19,7 +19,7 @@ import iogauge
 from bench.cases.twins.drives import SORTS, Drawn, drawn
 from iogauge import catalog
 from iogauge.calibrate.numbers import folder
-from iogauge.calibrate.twin import Twin, fit_twin
+from iogauge.calibrate.twins.fit import Twin, fit_twin
 from iogauge.calibrate.twins.steps import Key, Length, ReviewStep, steps_of
 from iogauge.calibrate.write import with_fit
 from iogauge.execution.interrupts import Interrupts

@@ -1,1 +1,1 @@
-"""How a twin is fitted: the solver, and how long a step of a review runs on the model."""
+"""Twins: how they are fitted, the solver, and how long a step of a review runs on the model."""

@@ -61,7 +61,7 @@ def compare(
         typer.Option(
             "--left-out",
             metavar="FILE",
-            help="Leave tables out of the fit, and predict them, into this CSV file.",
+            help="This CSV file receives predictions of tables left out of the fit.",
         ),
     ] = None,
 ) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
     from iogauge.calibrate.published import Outcome
     from iogauge.calibrate.trial import Trial
-    from iogauge.calibrate.twin import FittedFigure
+    from iogauge.calibrate.twins.fit import FittedFigure
     from iogauge.store.outputs import Output
 
 
@@ -132,7 +132,7 @@ def fitted_twin(
     """Do what ``fit_twin`` does. ``command`` is the command line that the file names."""
     from iogauge import catalog
     from iogauge.calibrate.trial import SEED
-    from iogauge.calibrate.twin import fit_twin as fit
+    from iogauge.calibrate.twins.fit import fit_twin as fit
     from iogauge.calibrate.write import with_fit
     from iogauge.execution import check_model
     from iogauge.execution.interrupts import Interrupts

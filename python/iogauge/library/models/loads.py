@@ -40,7 +40,7 @@ def replications(
 
     order = {meaning.name: place for place, meaning in enumerate(part_meanings())}
     (path,) = {name for job in jobs.jobs for name in job.filenames}
-    label, runs = "runs of the jobs", count * len(models)
+    label, runs = "running the jobs", count * len(models)
     on_progress(Progress(event="begin", step=label))
     with Interrupts() as interrupts:
 

@@ -60,17 +60,15 @@ def _cells(group: Group) -> list[str]:
 def text(rows: Sequence[PredictedRow], *, of: int, columns: int | None = None) -> str:
     """Return the answer in a sentence, the table by kind, and why figures are far off, in at most ``columns``."""
     from iogauge.calibrate.judgement import groups
-    from iogauge.text.grid import labelled, narrowed
+    from iogauge.text.grid import narrowed
 
     most = columns or sys.maxsize
     judged = groups(rows)
     table = [HEAD, *map(_cells, judged)]
     last = ("former, kept", "former, fitted", "linear", "constant", "worst", "goal")
     lines = narrowed(table, last, columns=most) if judged else []
-    head = [line for part in (answer(rows, of=of),) for line in _wrapped(part, most)]
-    below = [
-        line for reason in reasons(rows) for line in labelled("", reason, indent="", width=0, columns=most)
-    ]
+    head = _wrapped(answer(rows, of=of), most)
+    below = [line for reason in reasons(rows) for line in _wrapped(reason, most)]
     return "\n".join([*head, "", *lines, *([""] if below else []), *below, ""])
 
 

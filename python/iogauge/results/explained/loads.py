@@ -19,6 +19,8 @@ class ExplainedAt:
 
     label: str
     """``mean``, or a quantile such as ``p99.9``."""
+    quantile: float | None
+    """None: all requests."""
     lat_ns: float
     """Their mean latency, of which the parts are parts."""
     parts_ns: dict[str, float]
@@ -76,9 +78,9 @@ class ExplainedLoad:
                     "at": at.label,
                     "lat_ns": at.lat_ns,
                     "parts_ns": at.parts_ns,
-                    **({} if q is None else {"quantile_ns": self.quantile_ns(q)}),
+                    **({} if at.quantile is None else {"quantile_ns": self.quantile_ns(at.quantile)}),
                 }
-                for at, q in zip(self.at, (None, *QUANTILES), strict=False)
+                for at in self.at
             ],
             "unsupported": list(self.unsupported),
         }
@@ -130,12 +132,12 @@ def _names(result: RunResult) -> list[str]:
 
 
 def _at(parts: DirectionParts, order: Mapping[str, int]) -> list[ExplainedAt]:
-    labelled = [("mean", parts), *((label_of(band.quantile), band) for band in parts.bands)]
     return [
         ExplainedAt(
-            label,
+            "mean" if quantile is None else label_of(quantile),
+            quantile,
             of.mean_ns,
             {name: of.parts_ns[name] for name in sorted(of.parts_ns, key=lambda name: order[name])},
         )
-        for label, of in labelled
+        for quantile, of in [(None, parts), *((band.quantile, band) for band in parts.bands)]
     ]
