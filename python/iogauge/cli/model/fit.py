@@ -35,11 +35,14 @@ def fit(
         Path | None, typer.Option("--review", metavar="DIRECTORY", help="Fit a twin to this review.")
     ] = None,
     begin_with: Annotated[
-        str | None, typer.Option("--from", metavar="MODEL", help="Model that the twin starts from, with --review.")
+        str | None,
+        typer.Option("--from", metavar="MODEL", help="Model that the twin starts from, with --review."),
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", metavar="NAME", help="Machine model in front of the twin.  [default: the drive's]"),
+        typer.Option(
+            "--machine", metavar="NAME", help="Machine model in front of the twin.  [default: the drive's]"
+        ),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Fit shipped models to published figures.")
