@@ -247,13 +247,15 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         }),
     ];
     let noise = prop::collection::vec(noise, 0..3);
-    let idle = (0u64..100_000, 0u64..20_000)
-        .prop_map(|(after_ns, exit_ns)| IdleSpec { after_ns, exit_ns });
+    let idle = prop::collection::btree_map(0u64..100_000, 0u64..20_000, 0..3).prop_map(|states| {
+        let state = |(after_ns, exit_ns)| IdleSpec { after_ns, exit_ns };
+        states.into_iter().map(state).collect()
+    });
     (
         costs(),
         costs(),
         0u64..5_000,
-        prop::collection::vec(idle, 0..3),
+        idle,
         0u64..500,
         0u64..50_000,
         any::<bool>(),
