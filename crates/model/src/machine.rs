@@ -98,3 +98,29 @@ impl Machine {
         self.noise.iter().try_for_each(NoiseSpec::check)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_states_come_in_order() {
+        let state = |after_ns| IdleSpec {
+            after_ns,
+            exit_ns: 1_000,
+        };
+        let said = |idle| {
+            let machine = Machine {
+                idle,
+                ..Machine::ideal()
+            };
+            machine.check()
+        };
+        assert_eq!(said(vec![state(1_000), state(20_000)]), Ok(()));
+        assert!(
+            said(vec![state(20_000), state(1_000)])
+                .unwrap_err()
+                .contains("idle.1.after_ns is 1000")
+        );
+    }
+}
