@@ -195,12 +195,14 @@ def with_intervals(
     *,
     seed: int,
     alike: float = 1.0,
+    wider: float = 1.0,
 ) -> Fitted:
     """Return the numbers at ``z`` with their intervals, by two derivatives of the residuals there.
 
-    ``alike``: how many figures count as one on average, because they come from the same requests.
+    ``alike``: how many figures count as one on average, because they come from the same requests. ``wider``: how many
+    times as wide as the linearised fit says they are.
     """
-    draws = _bootstrap(z, _smooth(wide, narrow), residuals, seed=seed, alike=alike)
+    draws = _bootstrap(z, _smooth(wide, narrow), residuals, seed=seed, alike=alike, wider=wider)
     return Fitted(numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(residuals))
 
 
@@ -227,7 +229,7 @@ def root_mean_square(residuals: Sequence[float] | Vector) -> float:
 
 
 def _bootstrap(
-    z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int, alike: float
+    z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int, alike: float, wider: float
 ) -> NDArray[np.float64]:
     """Return the value of each number in each draw of the noise; numbers x draws.
 
@@ -238,7 +240,7 @@ def _bootstrap(
     independent = rows / alike
     freedom = max(independent - numbers, independent / 4)
     noise = max(root_mean_square(residuals) * math.sqrt(independent / freedom), LEAST_NOISE)
-    equations = np.concatenate([jacobian / (noise * math.sqrt(alike)), np.eye(numbers)])
+    equations = np.concatenate([jacobian / (noise * wider * math.sqrt(alike)), np.eye(numbers)])
     drawn = np.random.default_rng(seed).normal(0.0, 1.0, (rows + numbers, DRAWS))
     moved: NDArray[np.float64] = np.linalg.lstsq(equations, drawn)[0]
     ends: NDArray[np.float64] = np.clip(z[:, None] - moved, 0.0, 1.0)

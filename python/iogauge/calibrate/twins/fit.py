@@ -63,6 +63,13 @@ ALSO_RANGE = 1.5
 """With ``WIDER``, they may move by a factor of 6 in either direction."""
 MOST_SHARE = 0.95
 
+INTERVALS_WIDER: Mapping[str, float] = {"xpoint": 2.9, "nand": 6.2}
+"""By family: how many times as wide as the linearised fit says the intervals of a twin are.
+
+Half of the drives that ``bench twins`` draws need it for 95 % of their true numbers. The other half's intervals then
+hold 97 %.
+"""
+
 _EXPECTED: Mapping[str, float] = {
     "iops": 0.03,
     "mean": 0.05,
@@ -143,7 +150,8 @@ def fit_twin(
         threads=threads,
         on_trial=on_trial,
     )
-    fitted = _channels_within_dies(_with_intervals(free, descended, _keys(short), _keys(long)))
+    wider = INTERVALS_WIDER.get(model.parameters["media"]["family"], 1.0)
+    fitted = _channels_within_dies(_with_intervals(free, descended, _keys(short), _keys(long), wider))
     values = {number.free.place: number.value for number in fitted.numbers}
     figures = tuple(figure for step in long for figure in twin.figures(step, values))
     return Twin(model=model, fitted=fitted, figures=figures)
@@ -245,6 +253,7 @@ def _with_intervals(
     descended: Descended,
     short: Sequence[tuple[str, Key]],
     long: Sequence[tuple[str, Key]],
+    wider: float,
 ) -> Fitted:
     """Return the numbers with intervals. A figure that short runs do not support counts for no interval.
 
@@ -258,5 +267,12 @@ def _with_intervals(
             padded[row] = wide[places[key]]
     sources = {(step, job, direction) for step, (job, direction, _) in long}
     return with_intervals(
-        free, descended.z, padded, narrow, descended.residuals, seed=SEED, alike=len(long) / len(sources)
+        free,
+        descended.z,
+        padded,
+        narrow,
+        descended.residuals,
+        seed=SEED,
+        alike=len(long) / len(sources),
+        wider=wider,
     )
