@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from iogauge import catalog, workload
@@ -61,6 +60,9 @@ def loads_of(size: int) -> dict[str, str]:
 pytestmark = pytest.mark.slow
 """The review is made and the twin fitted before the first test, once."""
 
+IN_STEP = "write-pressure.pressure-800"
+"""There the paced writer has nearly the rate of the reader, so a few ns decide whether they wait for one another."""
+
 STALLED = 1.35
 """How far the share of requests that meet a stall may be off."""
 
@@ -99,14 +101,10 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
 
 
 def test_it_shows_what_the_review_shows(twin: Twin) -> None:
-    errors = []
     for figure in twin.figures:
         if figure.what in ("iops", "mean", "p50"):
             assert figure.error is not None, figure
-            # A paced writer and a reader of nearly its rate wait for one another or not, by a few ns of their periods.
-            assert abs(figure.error) < 0.10, figure
-            errors.append(abs(figure.error))
-    assert np.quantile(errors, 0.95) < 0.03
+            assert abs(figure.error) < (0.10 if figure.step == IN_STEP else 0.03), figure
 
 
 @pytest.mark.parametrize("load", OUTSIDE)

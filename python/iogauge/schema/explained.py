@@ -25,7 +25,7 @@ class MeanParts(Model):
 
 
 class PartsBand(MeanParts):
-    """The requests around a quantile: for p99 those from p98.5 to p99.33, and so on."""
+    """The requests around a quantile: for p50 those from p47 to p53, for p99 from p98.5 to p99.33."""
 
     quantile: float = Field(gt=0, lt=1)
     count: float
