@@ -145,6 +145,7 @@ demo: setup
 	>demo/$$model.log 2>&1 || { cat demo/$$model.log; touch demo/failed; } & done; wait; [ ! -e demo/failed ]
 	@$(BIN)/iogauge report demo/reviews/file $(DEMO_MODELS:%=demo/reviews/%) --output demo/report.html
 	@echo "demo: open $(CURDIR)/demo/report.html"
+	@echo "demo: browse the reviews: .venv/bin/iogauge web demo/reviews"
 
 # --strict: a warning or a link that leads nowhere fails the build.
 docs: setup

@@ -4,8 +4,8 @@ process gets which test.
 SIGINT raises KeyboardInterrupt here and in what tests start, also where a shell began them in the background with it
 ignored.
 No test sees a terminal's width, which pytest-xdist tells its workers: those about a width set it.
-Ledgers and cached drawings go where $XDG_STATE_HOME and $XDG_CACHE_HOME say, in this process and in those that tests
-start, and never into the user's home.
+Ledgers, cached drawings and feeds go where $XDG_STATE_HOME, $XDG_CACHE_HOME and $XDG_RUNTIME_DIR say, in this process
+and in those that tests start, and never to those of the user.
 """
 
 from __future__ import annotations
@@ -52,5 +52,6 @@ def _state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         patch.delenv("COLUMNS", raising=False)
         yield

@@ -21,10 +21,12 @@ from bench.cases import (
     reviews,
     startup,
     verify,
+    watched,
 )
 from bench.cases.charts import page, pictures
 from bench.cases.trace import imports, latency
 from bench.cases.twins import judge
+from bench.cases.web import index
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -44,6 +46,8 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "commands": commands.times,
     "verify": verify.cost,
     "trace-latency": latency.cost,
+    "watched": watched.cost,
+    "web-index": index.answers,
     "trace-import": imports.imports,
     "model": model.speed,
     "model-linear": model.linearity,
@@ -55,6 +59,16 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
 }
 
 WITHOUT_FIO = frozenset(
-    {"commands", "coverage", "page", "pictures", "trace-import", "trace-latency", "twins"}
+    {
+        "commands",
+        "coverage",
+        "page",
+        "pictures",
+        "trace-import",
+        "trace-latency",
+        "twins",
+        "watched",
+        "web-index",
+    }
 )
 """The cases that do not run fio."""

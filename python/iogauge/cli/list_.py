@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from iogauge.library.reading.reviews import SavedReview
     from iogauge.schema import Manifest
 
-HEAD = ("review", "begun", "age", "targets", "suites", "pace", "repeats", "steps")
-LEFT_OUT_FIRST = ("repeats", "begun", "pace", "suites", "age", "targets")
+HEAD = ("review", "begun", "age", "targets", "suites", "pace", "tags", "repeats", "steps")
+LEFT_OUT_FIRST = ("repeats", "begun", "pace", "tags", "suites", "age", "targets")
 """The columns to leave out on a narrow terminal, in this order."""
 
 
@@ -60,10 +60,18 @@ def list_(
         streams.show(json.dumps([saved.to_dict() for saved in reviews], indent=2, allow_nan=False) + "\n")
     elif shown := [saved for saved in reviews if saved.manifest]:
         columns = streams.table_columns()
-        rows = [
-            _cells(saved, saved.manifest, full=columns == sys.maxsize) for saved in shown if saved.manifest
+        table: list[tuple[str, ...]] = [
+            HEAD,
+            *(
+                _cells(saved, saved.manifest, full=columns == sys.maxsize)
+                for saved in shown
+                if saved.manifest
+            ),
         ]
-        lines = narrowed([HEAD, *rows], LEFT_OUT_FIRST, columns=columns, left=len(HEAD) - 1)
+        if not any(saved.notes.tags for saved in shown):
+            place = HEAD.index("tags")
+            table = [(*row[:place], *row[place + 1 :]) for row in table]
+        lines = narrowed(table, LEFT_OUT_FIRST, columns=columns, left=len(table[0]) - 1)
         streams.show("".join(f"{line}\n" for line in lines))
         streams.say(_built_in())
     for saved in reviews:
@@ -101,6 +109,7 @@ def _cells(saved: SavedReview, manifest: Manifest, *, full: bool) -> tuple[str, 
         listed(models if full else list(map(short_name, models)), "target"),
         listed(suites, "suite"),
         manifest.pace,
+        " ".join(f"#{tag}" for tag in saved.notes.tags),
         str(manifest.repeats),
         f"{saved.complete} of {saved.planned}{'' if saved.all_planned else ' and more'}"
         + (f", {saved.reported} reported" if saved.reported else ""),

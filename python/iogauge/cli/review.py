@@ -40,12 +40,13 @@ import typer
 
 from iogauge.cli.terminal import checks, confirm, process, streams
 from iogauge.cli.terminal.review_options import ReviewOptions, with_review_options
-from iogauge.cli.terminal.shared_options import Destroy, NewDirectory, TraceLatency, Verbose
+from iogauge.cli.terminal.shared_options import Destroy, NewDirectory, TraceLatency, Verbose, Watch
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
-    from iogauge.cli.terminal.progress import Progress
+    from iogauge.cli.watch.measuring import Measuring
     from iogauge.library.conditions import ReviewCondition
+    from iogauge.machine.samples.news import DriveNews
     from iogauge.reviews.runner import Failed
     from iogauge.store import Review
     from iogauge.store.outputs import Output
@@ -61,6 +62,12 @@ def review(
     ] = None,
     destroy: Destroy = None,
     trace_latency: TraceLatency = False,
+    note: Annotated[
+        str | None,
+        typer.Option(
+            "--note", metavar="TEXT", help="Save this with the review; words such as #nightly are its tags."
+        ),
+    ] = None,
     fail_if: checks.FailIf = None,
     check_files: checks.Checks = None,
     check_results: checks.CheckResults = None,
@@ -68,6 +75,7 @@ def review(
         bool, typer.Option("--yes", help="Do not ask before writing to a block device, or 100 GB to a file.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    watch: Watch = False,
     verbose: Verbose = False,
 ) -> None:
     """Make a review and print its findings."""
@@ -91,7 +99,8 @@ def review(
     results = checks.outputs(check_results, names, claims, read=check_files)
     if resume is not None:
         named = [name for name in options.on_command_line if name != "meter"]
-        library.refuse_with_resume([*named, *(["output"] if output is not None else [])])
+        others = {"output": output, "note": note}
+        library.refuse_with_resume([*named, *(name for name, value in others.items() if value is not None)])
         saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say, meter=options.meter)
     else:
         saved = library.begin(
@@ -102,14 +111,17 @@ def review(
             command=("iogauge", *sys.argv[1:]),
             on_plan=partial(confirm.before, ask=not yes),
             say=streams.say,
+            note=note or "",
             **options.for_library(),
         )
-    failed = measure(saved, destroy=destroy or (), trace_latency=trace_latency)
+    failed = measure(saved, destroy=destroy or (), trace_latency=trace_latency, watch=watch)
     show(saved, checked, failed, as_json=as_json, verbose=verbose, names=names, results=results)
 
 
-def measure(saved: Review, *, destroy: Sequence[str], trace_latency: bool = False) -> tuple[Failed, ...]:
-    """Run the missing steps, and show progress."""
+def measure(
+    saved: Review, *, destroy: Sequence[str], trace_latency: bool = False, watch: bool = False
+) -> tuple[Failed, ...]:
+    """Run the missing steps, publish them, and show progress, or the screen of ``watch``."""
     from iogauge.library import review as library
     from iogauge.library.errors import Interrupted
     from iogauge.machine.samples.temperature import warmest_C
@@ -120,21 +132,40 @@ def measure(saved: Review, *, destroy: Sequence[str], trace_latency: bool = Fals
     # Asking an NVMe drive for its temperature is a command, which could wake it.
     quiet = any(plan.undisturbed for plan in manifest.plans)
 
-    def watched(steps: int) -> Progress:
-        from iogauge.cli.terminal.progress import Progress
+    targets = [target.path for target in manifest.targets]
+    title, virtual = f"{what} of {', '.join(targets)}", library.is_virtual(manifest)
+    measuring: list[Measuring] = []
 
-        progress = Progress(
-            title=f"{what} of {', '.join(target.path for target in manifest.targets)}",
+    def watched(steps: int) -> Measuring:
+        from iogauge.cli.terminal.progress import Progress
+        from iogauge.cli.watch.measuring import Measuring
+
+        progress = partial(
+            Progress,
+            title=title,
             steps=steps,
-            virtual=library.is_virtual(manifest),
+            virtual=virtual,
             temperature_C=lambda: None if quiet else warmest_C(devices),
         )
-        return shown.enter_context(progress)
+        measuring.append(
+            Measuring(
+                progress, title=title, targets=targets, review=saved.path, virtual=virtual, screen=watch
+            )
+        )
+        return shown.enter_context(measuring[0])
+
+    def on_drive(news: DriveNews) -> None:
+        measuring[0].feed.drive(news)
 
     try:
         # The display ends first, by the interrupt too: a step that was stopped is not said to be done.
         with ExitStack() as shown:
-            return library.measure(saved, watched, destroy=destroy, trace_latency=trace_latency)
+            failed = library.measure(
+                saved, watched, destroy=destroy, trace_latency=trace_latency, on_drive=on_drive
+            )
+            if failed:
+                measuring[0].feed.conclude("failed", f"{numbers.counted(len(failed), 'step')} failed")
+            return failed
     except Interrupted as interrupted:
         stopped = str(interrupted)
     streams.say(f"{process.word()}: {stopped}\nhint: iogauge review --resume {numbers.argument(saved.path)}")

@@ -40,6 +40,7 @@ from iogauge.execution.purging.purge import check_purge, purge, refuse_files
 from iogauge.execution.refusals import refuse_commands, refuse_writes
 from iogauge.execution.replaying import open_rows, with_traces
 from iogauge.execution.tracing import Tracing, require_tracing
+from iogauge.machine.samples.news import DriveNews
 from iogauge.machine.stat import uncounted_commands, without_requests
 from iogauge.machine.watch import Watch
 from iogauge.schema import (
@@ -90,6 +91,7 @@ def execute(
     on_message: Callable[[str], None] | None = None,
     on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
     on_stage: OnStage | None = None,
+    on_drive: Callable[[DriveNews], None] | None = None,
     ceiling: Ceiling | None = None,
     readonly: bool = False,
     allow_exec: bool = False,
@@ -115,6 +117,7 @@ def execute(
             IogaugeError ends the run there.
         allow_exec: accept jobs with commands, which the caller runs.
         state: the state in which the flash of drive models begins; real targets are used as they are.
+        on_drive: gets what the drives said of themselves, if they are sampled, when an interval arrives.
         trace_latency: trace the block layer's events, for the distributions of the parts of lat; needs root.
         drive_samples: sample temperature, throttling and errors of the drives each second (``machine.samples``).
         stamp_descriptors: the open stamp logs, by the ``stamp_log`` of their jobs.
@@ -185,6 +188,9 @@ def execute(
                 watch.interval(interval)
             if on_interval:
                 on_interval(interval)
+            if watch and on_drive:
+                for news in watch.drive_news():
+                    on_drive(news)
 
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         explained: list[RowParts] = []

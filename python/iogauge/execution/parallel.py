@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from queue import Empty, Full, Queue
@@ -50,17 +50,22 @@ class Parallel(contextlib.AbstractContextManager["Parallel"]):
             if len(self._begun) >= self._most:
                 break
             if options["seed"] not in self._begun:
-                self._begun[options["seed"]] = _Begun(self._threads, self._execute, options)
+                begun = self._begun[options["seed"]] = _Begun(options)
+                begun.begin(self._threads, self._execute)
 
     def __call__(self, **arguments: Any) -> RunRecord:
         """Execute a run in its turn. Its arguments are those of ``execute``."""
         listeners = {name: arguments[name] for name in _LISTENERS}
         options = {name: value for name, value in arguments.items() if name not in listeners}
-        begun = self._begun.pop(options["seed"], None)
-        if begun and begun.options == options and not begun.cancelled():
-            return begun.record(listeners)
-        if begun:
-            begun.abandon()
+        # It stays among those begun until it has ended, so that an interrupt at any instant leaves no thread waiting.
+        begun = self._begun.get(options["seed"])
+        try:
+            if begun and begun.options == options and not begun.cancelled():
+                return begun.record(listeners)
+        finally:
+            if begun:
+                begun.abandon()
+                del self._begun[options["seed"]]
         return self._execute(**arguments)
 
     def __exit__(self, *_: object) -> None:
@@ -72,12 +77,16 @@ class Parallel(contextlib.AbstractContextManager["Parallel"]):
 class _Begun:
     """A run that began before its turn, or waits for a thread."""
 
-    def __init__(self, threads: ThreadPoolExecutor, execute: Execute, options: Options) -> None:
+    def __init__(self, options: Options) -> None:
         self.options = options
         self._news: Queue[tuple[str, tuple[object, ...]] | None] = Queue(_WAITING)
         """Calls of listeners; ``None`` is the end of the run."""
         self._stop = StopRequests()
         self._abandoned = False
+        self._ended: Future[RunRecord] = Future()
+
+    def begin(self, threads: ThreadPoolExecutor, execute: Execute) -> None:
+        """Begin the run. If an interrupt ends this call, the run may have begun, and is to be abandoned."""
         self._ended = threads.submit(self._run, execute)
 
     def cancelled(self) -> bool:

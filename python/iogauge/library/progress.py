@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
-    from iogauge.schema import Direction, Interval, Kind, RunPlan, RunRecord, SuitePlan, Tally, TargetFacts
+    from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan, TargetFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,8 @@ class Progress:
             return f"{place}{self.step}{about}"
         if self.interval is None:
             return f"{place}{self.step}: done"
+        from iogauge.live.wording import described
+
         return f"{place}{self.step}: {numbers.clock_time(self.elapsed_s)} in, {described(self.interval)}"
 
 
@@ -138,53 +140,6 @@ def _later(step: Progress, event: Literal["interval", "end"], interval: Interval
         elapsed_s=interval.end_ns / 1e9 if interval else step.expected_s or 0.0,
         interval=interval,
     )
-
-
-def described(interval: Interval, *, without: Collection[str] = ()) -> str:
-    """Return one line on an interval: rates, mean and p99 lat of every direction, or that nothing completed.
-
-    ``without`` is that of ``moved``.
-    """
-    length_ns = interval.end_ns - interval.start_ns
-    return ("ramp, " if interval.ramp else "") + moved(interval.tallies, length_ns, without=without)
-
-
-def moved(
-    tallies: Mapping[Direction, Tally],
-    length_ns: int,
-    kind: Kind | None = None,
-    *,
-    without: Collection[str] = (),
-) -> str:
-    """Return one line on the requests completed within ``length_ns``: rates, mean and p99 of every direction.
-
-    The latency is that of ``kind``; None: lat. ``without`` leaves out ``MB/s``, ``mean`` or ``p99``.
-    """
-    parts = [
-        _described(direction, tally, length_ns / 1e9, kind, without)
-        for direction, tally in tallies.items()
-        if tally.ios or tally.errors
-    ]
-    return ", ".join(parts) or "nothing completed"
-
-
-def _described(
-    direction: Direction, tally: Tally, seconds: float, kind: Kind | None, without: Collection[str]
-) -> str:
-    from iogauge.report.run.rows import histogram_of
-    from iogauge.schema import Kind
-
-    text = f"{direction.value} {numbers.rate(tally.ios / seconds if seconds else 0)} IOPS"
-    if tally.bytes and seconds and "MB/s" not in without:
-        text += f" {numbers.bandwidth(tally.bytes / seconds)}"
-    # A kind that equals lat is not recorded.
-    latency = (kind and histogram_of(tally, kind)) or histogram_of(tally, Kind.LAT)
-    if latency and latency.count:
-        text += "" if "mean" in without else f" mean {numbers.duration(latency.mean)}"
-        text += "" if "p99" in without else f" p99 {numbers.duration(latency.quantile(0.99))}"
-    if tally.errors:
-        text += f" {numbers.counted(sum(tally.errors.values()), 'error')}"
-    return text
 
 
 def expected_s(plan: RunPlan) -> float | None:

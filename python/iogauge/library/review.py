@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from iogauge.library.conditions import ReviewCondition
     from iogauge.library.tunings.rungs import LadderOptions
     from iogauge.machine.power.meter import PowerMeter
+    from iogauge.machine.samples.news import DriveNews
     from iogauge.reviews.runner import Failed, Watcher
 
 Say = Callable[[str], None]
@@ -43,6 +44,7 @@ def review(
     resume: StrPath | None = None,
     destroy: Sequence[StrPath] | StrPath = (),
     trace_latency: bool = False,
+    note: str | None = None,
     fail_if: Sequence[str] | str = (),
     on_plan: Callable[[Manifest], None] = lambda _: None,
     on_progress: OnProgress = lambda _: None,
@@ -58,6 +60,7 @@ def review(
         destroy: serial numbers of drives, or paths, whose content may be lost.
         trace_latency: trace in every step how long requests wait in the block layer, and how long in the device;
             needs root.
+        note: is saved as ``notes.md`` in the directory; words such as ``#nightly`` are the review's tags.
         fail_if: conditions such as ``"read.p99.9 > 1ms"``, checked on every step, or
             ``"mixed[70 %].p99 > 1ms"``, on a figure of a suite's table.
         on_plan: is called with the plan before anything is saved or measured; an exception cancels the review.
@@ -79,7 +82,12 @@ def review(
         refuse_with_resume(
             [
                 name
-                for name, value in {"targets": targets or None, "output": output, **options}.items()
+                for name, value in {
+                    "targets": targets or None,
+                    "output": output,
+                    "note": note,
+                    **options,
+                }.items()
                 if value is not None and name != "meter"
             ]
         )
@@ -95,6 +103,7 @@ def review(
             command=review_options.command(review_options.as_list(targets), options),
             on_plan=on_plan,
             say=reporter.message,
+            note=note or "",
             **options,
         )
     failed = measure(saved, lambda _: reporter, destroy=destroy, trace_latency=trace_latency)
@@ -134,6 +143,7 @@ def begin(
     command: Sequence[str],
     on_plan: Callable[[Manifest], None],
     say: Say,
+    note: str = "",
     ladder: LadderOptions | None = None,
     goal: schema.Goal | None = None,
     reads_only: str = "",
@@ -142,13 +152,15 @@ def begin(
 ) -> Stored:
     """Open the targets, which refuses those that must not be written, and create the review's directory.
 
-    ``ladder`` is for the suite of this name; None: the published one. ``goal`` is for the suite ``find``.
+    ``note`` is saved with it; empty: there is none. ``ladder`` is for the suite of this name; None: the published one.
+    ``goal`` is for the suite ``find``.
     ``reads_only`` is why suites that can leave their
     writes out. With ``or_read``, a target that may not be written is such a reason, and no error.
     """
     from iogauge import execution
     from iogauge.library.tunings.rungs import LadderOptions, ladder_of
     from iogauge.machine.idle_states import idle_states
+    from iogauge.store.notes import check_notes, write_notes
     from iogauge.store.outputs import Claims
     from iogauge.store.review import refuse_occupied
     from iogauge.target.layers import layers_of
@@ -157,6 +169,7 @@ def begin(
     paths = review_options.anchored(review_options.as_list(targets))
     state = options.get("state", "as-is")
     ladder = ladder or LadderOptions()
+    check_notes(note)
     conditions.require_suites(
         fail_if, review_options.suites_named(review_options.as_list(options.get("suites", ())))
     )
@@ -205,6 +218,8 @@ def begin(
     name = first.modelled.drive if first.modelled else Path(first.path).name
     directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     saved = Stored.create(directory, manifest)
+    if note:
+        write_notes(directory, note)
     say(f"{directory}: seed {manifest.seed}")
     return saved
 
@@ -297,11 +312,12 @@ def measure(
     *,
     destroy: Sequence[str],
     trace_latency: bool = False,
+    on_drive: Callable[[DriveNews], None] | None = None,
 ) -> tuple[Failed, ...]:
     """Run the missing steps of a review, and return those that failed.
 
-    ``watched`` is called with the number of missing steps, if any, and returns their watcher. Raises Interrupted at
-    Ctrl-C.
+    ``watched`` is called with the number of missing steps, if any, and returns their watcher. ``on_drive`` gets what
+    the drives say of themselves. Raises Interrupted at Ctrl-C.
     """
     from iogauge.execution import execute, layered, purge, require_tracing
     from iogauge.execution.parallel import Parallel
@@ -313,7 +329,8 @@ def measure(
     if trace_latency and not is_virtual(saved.manifest):
         require_tracing()
     execute_step = layered(
-        partial(execute, state=saved.manifest.state, trace_latency=trace_latency), saved.manifest
+        partial(execute, state=saved.manifest.state, trace_latency=trace_latency, on_drive=on_drive),
+        saved.manifest,
     )
     cpus = len(os.sched_getaffinity(0)) if is_virtual(saved.manifest) else 1
     try:

@@ -22,6 +22,7 @@ from iogauge.machine.facts import machine_facts
 from iogauge.machine.interference import foreign_bytes, other_processes
 from iogauge.machine.interrupts import Counts, read_interrupts, served
 from iogauge.machine.judge import Observations, RowFigures, judge
+from iogauge.machine.samples.news import DriveNews
 from iogauge.machine.samples.sampling import Sampling, readers_of
 from iogauge.machine.stat import Counters, differences, read_counters, uncounted_commands
 from iogauge.schema import (
@@ -94,6 +95,10 @@ class Watch:
         """Note an interval that has just arrived: it places the samples on the run's clock."""
         if self._sampling:
             self._sampling.reached(interval.stage, interval.end_ns)
+
+    def drive_news(self) -> list[DriveNews]:
+        """Return what the drives have said of themselves since the last call."""
+        return self._sampling.news() if self._sampling else []
 
     def close(self) -> None:
         """End the sampling of a run that failed, without waiting."""

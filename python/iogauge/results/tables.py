@@ -1,9 +1,9 @@
 """The figures of reviews as one flat table, for SQL and for export to other programs.
 
 Each complete step has a row for each direction that its suite judges. ``direction`` names the direction; a mix has a
-row ``all`` for all its requests, and one for each direction. Latencies are in nanoseconds, each with the 95 % interval
-of a single run. ``supported`` is the highest quantile that the sample supports; higher quantiles are there, but mean
-little.
+row ``all`` for all its requests, and one for each direction. Latencies are in nanoseconds; rates and latencies have the
+95 % interval of a single run. ``supported`` is the highest quantile that the sample supports; higher quantiles are
+there, but mean little.
 
 The columns from ``pattern`` to ``depth`` state the load, if a step has one that publications can state. They join a
 review with the built-in review ``published``, which has a row for each published drive and load.
@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from iogauge.results.figures import metrics_of, quantile_metric
+from iogauge.results.figures import IOPS, MEAN, RATE, metrics_of, quantile_metric
 from iogauge.results.published import (
     PUBLISHED,
     Load,
@@ -39,12 +39,18 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 ALL = "all"
 
 _TEXT = ("review", "plan", "step", "target", "suite", "series", "label", "axis", "unit", "direction")
-_LATENCIES = ("mean_ns", *map(quantile_metric, QUANTILES))
+METRICS = (IOPS, RATE, MEAN, *map(quantile_metric, QUANTILES))
+"""The columns with figures; the two after each hold its bounds."""
 
 
-def _bounds(metric: str) -> tuple[str, str]:
-    name, _, unit = metric.rpartition("_")
-    return f"{name}_low_{unit}", f"{name}_high_{unit}"
+def bounds_of(metric: str) -> tuple[str, str]:
+    """Return the columns with the bounds of a metric's 95 % interval.
+
+    >>> bounds_of("p99_ns"), bounds_of("iops")
+    (('p99_low_ns', 'p99_high_ns'), ('iops_low', 'iops_high'))
+    """
+    name, _, unit = metric.partition("_")
+    return (f"{name}_low_{unit}", f"{name}_high_{unit}") if unit else (f"{name}_low", f"{name}_high")
 
 
 _FIGURES: list[pa.Field[Any]] = [
@@ -55,10 +61,8 @@ _FIGURES: list[pa.Field[Any]] = [
     pa.field("repeat", pa.int64()),
     pa.field("duration_s", pa.float64()),
     pa.field("ios", pa.int64()),
-    pa.field("iops", pa.float64()),
-    pa.field("rate_Bps", pa.float64()),
+    *(pa.field(name, pa.float64()) for metric in METRICS for name in (metric, *bounds_of(metric))),
     pa.field("pressure_Bps", pa.float64()),
-    *(pa.field(name, pa.float64()) for metric in _LATENCIES for name in (metric, *_bounds(metric))),
     pa.field("supported", pa.float64()),
     pa.field("errors", pa.int64()),
 ]
@@ -92,10 +96,15 @@ def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa
     rows: list[dict[str, Any]] = []
     for path in paths:
         review = Review.open(path)
-        rows += [*_rows(review), *_summary_rows(path)]
+        rows += rows_of(review)
         review.keep_computed()
     rows += _published(named_drives(published))
     return pa.Table.from_pylist(rows, schema=FIGURES)
+
+
+def rows_of(review: Review) -> list[dict[str, Any]]:
+    """Return the rows of a saved review, with the columns of ``FIGURES``. Raises as ``figures_table``."""
+    return [*_rows(review), *_summary_rows(review.path)]
 
 
 def figures_of_plans(directory: Path, keys: Collection[str]) -> pa.Table:
@@ -207,8 +216,6 @@ def _row(
         "errors": figures.errors,
     }
     for metric, estimate in metrics_of(figures, QUANTILES):
-        row[metric] = estimate.value
-        if metric in _LATENCIES:
-            low, high = _bounds(metric)
-            row |= {low: estimate.low, high: estimate.high}
+        low, high = bounds_of(metric)
+        row |= {metric: estimate.value, low: estimate.low, high: estimate.high}
     return row

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ class Computed:
         """Read the answers of the same ``code``, if there are any."""
         self._path = directory / COMPUTED
         self._code = code
-        self._text = ""
         self._saved = self._read()
+        self._as_saved = _extent(self._saved)
         self._steps: dict[str, dict[str, Any]] = {}
 
     def answers(self, step_id: str, question: str) -> Answers:
@@ -48,13 +49,15 @@ class Computed:
 
     def save(self) -> None:
         """Save the answers. If the directory cannot be written, do nothing: only the cache is lost."""
-        text = json.dumps({"code": self._code, "steps": self._saved | self._steps})
-        if text == self._text:
+        steps = self._saved | self._steps
+        extent = _extent(steps)
+        if extent == self._as_saved:
             return
+        text = json.dumps({"code": self._code, "steps": steps})
         explain = partial(durable.explained, "write", self._path)
         with contextlib.suppress(IogaugeError), durable.replacing(self._path, explain=explain) as file:
             file.write(f"{_digest(text)} {text}\n".encode())
-            self._text = text
+            self._as_saved = extent
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
@@ -71,7 +74,6 @@ class Computed:
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
-        self._text = text
         return steps
 
     def _sum(self, step_id: str) -> str:
@@ -80,6 +82,11 @@ class Computed:
             return _digest((self._path.parent / "steps" / step_id / SUMS).read_text())
         except (OSError, ValueError):
             return ""
+
+
+def _extent(steps: Mapping[str, dict[str, Any]]) -> dict[str, tuple[str, int]]:
+    """Return the version of each step's files and the number of its answers: answers are only ever added."""
+    return {step_id: (step["of"], sum(map(len, step["answers"].values()))) for step_id, step in steps.items()}
 
 
 def _digest(text: str) -> str:

@@ -171,6 +171,16 @@ def new_file(directory: Path, *, prefix: str, suffix: str) -> tuple[Path, IO[byt
     return Path(name), os.fdopen(descriptor, "wb")
 
 
+def copy_file(source: Path, to: Path) -> None:
+    """Copy a file to a new name, sharing its blocks where the file system can. Raises OSError."""
+    with source.open("rb") as original, to.open("xb") as copy:
+        left = os.fstat(original.fileno()).st_size
+        with contextlib.suppress(OSError):  # Some file systems cannot; then the rest is read and written.
+            while left > 0 and (copied := os.copy_file_range(original.fileno(), copy.fileno(), left)):
+                left -= copied
+        shutil.copyfileobj(original, copy)
+
+
 def publish_directory(temporary: Path, final: Path) -> None:
     """Sync every file of a prepared directory, then rename it to its final name.
 

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.store.names import MANIFEST
+from iogauge.store.names import DEPTH, MANIFEST
 from iogauge.store.reported import SummaryFigure, read_summary
 from iogauge.store.review import Review
-
-DEPTH = 4
-"""Levels of directories below the first."""
 
 
 @dataclass(frozen=True)

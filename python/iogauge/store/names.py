@@ -9,3 +9,8 @@ TOTALS = "totals.parquet"
 INTERVALS = "intervals.parquet"
 FIGURES = "figures.json"
 COMPUTED = "computed.json"
+NOTES = "notes.md"
+LOCK = ".lock"
+
+DEPTH = 4
+"""Levels of directories below the first in which reviews are looked for."""

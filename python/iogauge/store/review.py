@@ -34,7 +34,7 @@ from iogauge.store import durable
 from iogauge.store.checksums import check_file, with_checksum, write_checksums
 from iogauge.store.computed import Computed
 from iogauge.store.durable import explained, goes_on
-from iogauge.store.names import AUDITS, INTERVALS, MANIFEST, RECORD, TOTALS
+from iogauge.store.names import AUDITS, INTERVALS, LOCK, MANIFEST, RECORD, TOTALS
 from iogauge.store.objects import read_checked, read_object, understood, write_checked
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded, upgraded_record
@@ -43,7 +43,6 @@ from iogauge.text.option import call, option
 T = TypeVar("T")
 
 _STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_LOCK = ".lock"
 
 
 class Review:
@@ -97,7 +96,7 @@ class Review:
         Raises:
             IogaugeError: another process holds it.
         """
-        path = self.path / _LOCK
+        path = self.path / LOCK
         with explained("lock", path):
             descriptor = durable.open_lock(path)
         try:
@@ -295,7 +294,7 @@ def refuse_occupied(path: Path) -> None:
         if not path.exists():
             return
         # A create that was killed leaves these behind; they can be used again.
-        strangers = {entry.name for entry in path.iterdir()} - {"steps", _LOCK, f".{MANIFEST}.tmp"}
+        strangers = {entry.name for entry in path.iterdir()} - {"steps", LOCK, f".{MANIFEST}.tmp"}
         if strangers or any(path.glob("steps/*")):
             raise IogaugeError(
                 f"{path}: the directory is not empty",

@@ -56,14 +56,16 @@ def cell(estimate: Estimated | None, *, ios: int = 0, shown: Written = duration)
     if not estimate.long_enough:
         missing = "; ".join(filter(None, [missing, "run too short"]))
     value, low, high = in_digits(estimate.value, estimate.low, estimate.high, shown)
-    return Cell(micro(value), micro(_interval(low, high)), missing)
+    return Cell(micro(value), micro(interval_text(low, high)), missing)
 
 
-def _interval(low: str, high: str) -> str:
+def interval_text(low: str, high: str) -> str:
     """Return an interval of two bounds with their units; an empty one is open.
 
-    >>> _interval("83.90 us", "84.60 us"), _interval("980 us", "1.01 ms"), _interval("1.9 ms", ""), _interval("", "")
-    ('83.90–84.60 us', '980 us–1.01 ms', '≥ 1.9 ms', '')
+    >>> interval_text("83.90 us", "84.60 us"), interval_text("980 us", "1.01 ms")
+    ('83.90–84.60 us', '980 us–1.01 ms')
+    >>> interval_text("1.9 ms", ""), interval_text("", "")
+    ('≥ 1.9 ms', '')
     """
     if low and high:
         unit = high.rpartition(" ")[2]

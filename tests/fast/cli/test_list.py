@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import main
-from iogauge.store.find import DEPTH, find_reviews
+from iogauge.store.find import find_reviews
+from iogauge.store.names import DEPTH
+from iogauge.store.notes import write_notes
 from tests import reviews
 
 
@@ -34,6 +36,15 @@ def test_a_line_for_each_and_the_damaged_one_beside(place: Path, capsys: pytest.
     ]
     assert f"error: {place}/broken/manifest.json: damaged" in err
     assert "hint: " in err
+
+
+def test_tags_are_shown_where_a_review_has_some(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_notes(place / "whole", "slot 3 #Nightly #lab")
+    assert main(["list", str(place)]) == 0
+    head, part, complete = capsys.readouterr().out.splitlines()
+    at = head.index("tags")
+    assert part[at:].split() == ["1", "1", "of", "2"]
+    assert complete[at:].split() == ["#nightly", "#lab", "1", "2", "of", "2"]
 
 
 def test_json_has_them_all(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

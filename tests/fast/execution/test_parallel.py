@@ -186,3 +186,18 @@ def test_an_interrupt_after_the_end_of_a_run_is_kept() -> None:
             **step, on_interval=lambda _: signal.raise_signal(signal.SIGINT), on_message=print, on_start=print
         )
     assert record.result.stopped_by == "interrupt"
+
+
+def test_a_run_whose_turn_an_interrupt_cut_short_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> RunRecord:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("iogauge.execution.parallel._Begun.record", interrupted)
+    runs = Runs()
+    options = {"seed": 1, "intervals": MANY}
+    with Parallel(runs, cpus=2) as parallel:
+        parallel.begin([options])
+        while not runs.begun:
+            time.sleep(0.001)
+        with pytest.raises(KeyboardInterrupt):
+            turn(parallel, options)

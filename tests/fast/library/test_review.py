@@ -50,6 +50,22 @@ def test_a_review_is_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert begun[-1].steps == len(steps)
 
 
+def test_a_note_is_saved_when_a_review_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(_: iogauge.Progress) -> None:
+        assert (tmp_path / "r" / "notes.md").read_text() == "new #firmware-2"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        iogauge.review(MODEL, output=tmp_path / "r", note="new #firmware-2", on_progress=stop, **SMALL)
+    (listed,) = iogauge.list_reviews(tmp_path)
+    assert listed.notes.tags == ("firmware-2",)
+    assert main(["review", "--resume", str(tmp_path / "r"), "--note", "x"]) == 2
+    assert "--note cannot be given with it" in capsys.readouterr().err
+    with pytest.raises(iogauge.UsageError, match="at most 65,536"):
+        iogauge.review(MODEL, output=tmp_path / "s", note="x" * 70_000, **SMALL)
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_review_is_resumed(tmp_path: Path) -> None:
     def stop(news: iogauge.Progress) -> None:
         if news.event == "begin" and news.number == 3:

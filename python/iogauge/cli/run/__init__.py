@@ -27,6 +27,7 @@ import itertools
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,7 @@ import typer
 from iogauge.cli.run import formats as run_formats
 from iogauge.cli.run import progress_options
 from iogauge.cli.terminal import checks, process, status, streams
-from iogauge.cli.terminal.shared_options import Destroy, TraceLatency, Verbose
+from iogauge.cli.terminal.shared_options import Destroy, TraceLatency, Verbose, Watch
 from iogauge.errors import IogaugeError
 from iogauge.library.quantities import time_ns
 
@@ -176,6 +177,7 @@ def run(
     showcmd: Annotated[
         bool, typer.Option("--showcmd", help="Print the jobs as a command line and do no I/O.")
     ] = False,
+    watch: Watch = False,
     verbose: Verbose = False,
 ) -> None:
     """Run the jobs. Raises typer.Exit with the exit status, or an error that ``commands.call`` prints."""
@@ -197,6 +199,11 @@ def run(
     from iogauge import workload
     from iogauge.report.run.fail_if import parse
 
+    if watch and status_interval and output is None:
+        raise status.UsageError(
+            "--watch and --status-interval would both print on the terminal",
+            hint="leave one out, or print into a file with --output",
+        )
     names = checks.names(fail_if, check_files)
     conditions = [parse(text) for text in names]
     _refuse_typing_errors(jobs or (), own=_option_names(context), known=workload.BY_NAME)
@@ -247,6 +254,7 @@ def run(
         output=output,
         status_ns=every_ns or None,
         progress=progress,
+        watch=watch,
     )
     if showcmd:
         _emit_jobs(shlex.join(["iogauge", "run", *workload.to_command(job_file)]), options)
@@ -272,6 +280,8 @@ class RunOptions:
     status_ns: int | None
     """The time between status reports."""
     progress: ProgressOptions
+    watch: bool = False
+    """Whether to show the screen of ``iogauge watch`` instead of progress."""
 
 
 def _emit_jobs(text: str, options: RunOptions) -> None:
@@ -313,16 +323,26 @@ def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) ->
     from iogauge.cli.run.listeners import Listeners
     from iogauge.cli.run.status_reports import StatusReports
     from iogauge.cli.terminal.progress import Progress
+    from iogauge.cli.watch.measuring import Measuring
     from iogauge.library.running import measurement
     from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.interval_stats import IntervalStats
+    from iogauge.workload import driven_paths
 
     request, shown = options.request, options.progress
-    with Progress(
-        title="iogauge run", virtual=request.virtual, quiet=shown.quiet, every_s=shown.every_s
-    ) as progress:
+    progress = partial(
+        Progress, title="iogauge run", virtual=request.virtual, quiet=shown.quiet, every_s=shown.every_s
+    )
+    targets = [*driven_paths(request.jobs)]
+    with Measuring(
+        progress,
+        title=f"run of {', '.join(targets) or 'null'}",
+        targets=targets,
+        virtual=request.virtual,
+        screen=options.watch,
+    ) as measuring:
         stats = IntervalStats(interval_ns=request.interval_ns)
-        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=request.interval_ns))
+        listeners = Listeners(measuring, stats, DiskspdRates(interval_ns=request.interval_ns))
         request.require_tracing()
         ceiling = request.measure_ceiling()
         if every_ns := options.status_ns:
@@ -341,16 +361,18 @@ def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) ->
             ceiling=ceiling,
             on_start=listeners.started,
             on_interval=listeners.interval,
-            say=progress.message,
+            say=measuring.message,
+            on_drive=measuring.feed.drive,
         )
+        measuring.feed.finished(record)
     with process.results_first():
         printed.results(record, listeners)
     logs.close()
     # An incomplete spill stays: the disk may be full, and 'iogauge recover' makes the logs later.
     if logs.complete:
-        with Progress(title="iogauge run") as progress:
-            progress.step(logs.label, expected_s=None)
-            logs.convert(record.plan, on_share=progress.share, say=streams.say)
+        with Progress(title="iogauge run") as converting:
+            converting.step(logs.label, expected_s=None)
+            logs.convert(record.plan, on_share=converting.share, say=streams.say)
         logs.remove_spill()
     return record
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from iogauge.cli.run.status_reports import StatusReports
-    from iogauge.cli.terminal.progress import Progress
+    from iogauge.cli.watch.measuring import Measuring
     from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.schema import Interval, RunPlan, TargetFacts
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Listeners:
     """Passes the intervals of a run to progress, statistics and status reports."""
 
-    progress: Progress
+    measuring: Measuring
     stats: IntervalStats
     rates: DiskspdRates
     make_reports: Callable[[RunPlan, tuple[TargetFacts, ...]], StatusReports] | None = None
@@ -32,13 +32,13 @@ class Listeners:
         self.targets = targets
         self.reports = self.make_reports(plan, targets) if self.make_reports else None
         where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
-        self.progress.step(where, expected_s=expected_s(plan))
-        self.progress.started(plan)
+        self.measuring.step(where, expected_s=expected_s(plan))
+        self.measuring.started(plan)
 
     def interval(self, interval: Interval) -> None:
         """Take one interval of one row."""
         self.stats.add(interval)
         self.rates.add(interval)
-        self.progress.interval(interval)
+        self.measuring.interval(interval)
         if self.reports:
             self.reports.interval(interval)

@@ -9,6 +9,7 @@ instead, because its result follows. Only the last interval of each row is kept.
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Collection
@@ -16,7 +17,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
 from iogauge.cli.terminal.progress_lines import Figures, bar_line, fitted
-from iogauge.library.progress import described, moved
+from iogauge.live.wording import described, moved
 from iogauge.text import numbers
 from iogauge.text.grid import last_words
 
@@ -36,7 +37,8 @@ class Progress(AbstractContextManager["Progress"]):
     """Shows the progress of ``steps`` steps of ``title``, and the drive's temperature if ``temperature_C`` returns one.
 
     ``plain``: lines even on a terminal; None: a display on a terminal. ``quiet``: messages only. ``every_s``: the time
-    between drawings of the display, or the shortest between lines; None: one second, and five.
+    between drawings of the display, or the shortest between lines; None: one second, and five. If it is infinite, there
+    are no lines about a step before its end.
 
     ``virtual``: the steps run on drive models. Then the virtual time that has passed is shown, and the rest of a step
     is estimated from it.
@@ -123,7 +125,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
         self._latest, self._names, self._passed_ns, self._noted, self._measured = {}, {}, {}, None, None
-        if self._plain and self._alone:
+        if self._plain and self._alone and math.isfinite(self._said_every_s):
             shown_s = expected_s if not self._virtual else None
             self._line(f"{label}, about {numbers.clock_time(shown_s)}" if shown_s else label)
         self._redraw()

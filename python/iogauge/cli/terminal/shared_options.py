@@ -42,3 +42,6 @@ Verbose = Annotated[
         "--verbose", "-v", help="Print everything: all tables, notes, and warnings with their remedies."
     ),
 ]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Show the screen of 'iogauge watch' instead of lines of progress.")
+]

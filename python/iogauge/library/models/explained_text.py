@@ -31,7 +31,7 @@ def _text_lines(explanation: ModelExplanation) -> Iterator[str]:
     for load in explanation.loads:
         yield from _wrapped(answer(load) if len(explanation) == 1 else f"{load.name}: {answer(load)}")
     for differences in explanation.differences:
-        change = _change(explanation, differences)
+        change = what_changes(explanation, differences)
         yield from _wrapped(change if len(explanation) == 1 else f"{differences.name}: {change}")
     for load in explanation.loads:
         yield ""
@@ -63,7 +63,7 @@ def _markdown_lines(explanation: ModelExplanation) -> Iterator[str]:
         )
     for differences in explanation.differences:
         yield from (
-            f"**{differences.name}.** {_change(explanation, differences)}",
+            f"**{differences.name}.** {what_changes(explanation, differences)}",
             "",
             *_markdown_table(difference_table(differences)),
             "",
@@ -99,7 +99,7 @@ def _row(figure: FigureDifference) -> list[str]:
     return [figure.figure, shown(figure.before), shown(figure.after), change, interval]
 
 
-def _change(explanation: ModelExplanation, differences: LoadDifferences) -> str:
+def what_changes(explanation: ModelExplanation, differences: LoadDifferences) -> str:
     """Return what the change does, in a sentence: to the mean, and to the quantile that it changes most."""
     what = ", ".join(f"{place}={value}" for place, value in explanation.changes.items())
     mean, *quantiles, _rate = differences.figures

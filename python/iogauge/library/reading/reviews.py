@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from iogauge.library.reading.saved import Review
     from iogauge.schema import Manifest
     from iogauge.store.find import Directory
+    from iogauge.store.notes import Notes
 
 
 @public
@@ -84,6 +85,13 @@ class SavedReview:
         return len({(figure.label, figure.at) for figure in self._saved.reported})
 
     @cached_property
+    def notes(self) -> Notes:
+        """The notes that were saved with it, and their tags."""
+        from iogauge.store.notes import read_notes
+
+        return read_notes(self.path)
+
+    @cached_property
     def review(self) -> Review:
         """The review, opened. Raises ``problem`` if it cannot be read."""
         from iogauge.library.reading.saved import open_review
@@ -108,6 +116,7 @@ class SavedReview:
             "steps": self.planned,
             "complete": self.complete,
             "all_planned": self.all_planned,
+            "tags": [*self.notes.tags],
         }
 
     def __fspath__(self) -> str:

@@ -23,11 +23,13 @@ from iogauge.text.option import option
 if TYPE_CHECKING:
     from iogauge.execution.log.spill import Spill
     from iogauge.library.running.commands import JobCommands
+    from iogauge.machine.samples.news import DriveNews
     from iogauge.report.run.fio_logs import FioLogs
 
 Say = Callable[[str], None]
 OnStart = Callable[[RunPlan, tuple[TargetFacts, ...]], None]
 OnInterval = Callable[[Interval], None]
+OnDrive = Callable[["DriveNews"], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +183,7 @@ def measure(
     on_start: OnStart,
     on_interval: OnInterval,
     say: Say,
+    on_drive: OnDrive | None = None,
 ) -> RunRecord:
     """Run the jobs, write the logs over time, and return what was measured. Raises as ``execution.execute`` does."""
     from iogauge import execution
@@ -214,6 +217,7 @@ def measure(
             on_message=say,
             on_start=started,
             on_stage=next_stage,
+            on_drive=on_drive,
             ceiling=ceiling,
             readonly=request.readonly,
             allow_exec=request.allow_exec,

@@ -50,6 +50,11 @@ class DriveReader:
         if controller is not None:
             self.warning_C, self.critical_C = controller.warning_C, controller.critical_C
 
+    @property
+    def limit_C(self) -> float | None:
+        """The temperature from which the drive counts as hot; None: it has none."""
+        return self.critical_C if self.warning_C is None else self.warning_C
+
     def read(self) -> DriveReading:
         """Return a reading. Never raises: what cannot be read is None."""
         if (admin := self.admin) is None:

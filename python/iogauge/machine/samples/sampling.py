@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 
 from iogauge.machine.samples.drive_reader import DriveReader, open_reader
+from iogauge.machine.samples.news import DriveNews, news_of
 from iogauge.schema import SAMPLED, DriveReading, DriveSamples, RunPlan, TargetFacts
 from iogauge.schema.samples import Value
 from iogauge.target.facts import drive_below
@@ -74,6 +75,10 @@ class Sampling:
         start_ns = self._now_ns() - end_ns
         self._starts_ns[stage] = min(self._starts_ns.get(stage, start_ns), start_ns)
 
+    def news(self) -> list[DriveNews]:
+        """Return what the drives have said since the last call. No drive is asked for it."""
+        return [news for thread in self._threads if (news := thread.news())]
+
     def finish(self) -> tuple[DriveSamples, ...]:
         """Take the readings after the run, and return the samples of every drive."""
         self.stop()
@@ -107,6 +112,8 @@ class _Thread(threading.Thread):
         """Monotonic time, how long it took, and the values; only complete ones."""
         self._before: DriveReading | None = None
         self._latest: DriveReading | None = None
+        self._last_two: tuple[DriveReading, DriveReading] | None = None
+        """The last reading, and the one before it. Another thread reads them, so they are replaced at once."""
         self._period_s = PERIOD_S
 
     def run(self) -> None:
@@ -136,13 +143,19 @@ class _Thread(threading.Thread):
 
     def _sample(self) -> None:
         at_ns = self._now_ns()
-        self._latest = self._reader.read()
+        before, self._latest = self._latest, self._reader.read()
+        self._last_two = before or self._latest, self._latest
         self._before = self._before or self._latest
         self._taken.append((at_ns, self._now_ns() - at_ns, _values(self._latest)))
         if len(self._taken) > MOST_SAMPLES:
             # A long run does not fill the memory: the counters of a drive lose nothing.
             self._taken = self._taken[::2]
             self._period_s *= 2
+
+    def news(self) -> DriveNews | None:
+        """Return what the last reading says; None if there is no new one."""
+        last_two, self._last_two = self._last_two, None
+        return last_two and news_of(self._reader.device, *last_two, limit_C=self._reader.limit_C)
 
     def samples(self, starts_ns: dict[int, int]) -> DriveSamples:
         """Return the samples on the run's clock. ``starts_ns`` has the start of every stage."""

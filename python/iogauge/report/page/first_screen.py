@@ -39,14 +39,6 @@ def subject(report: Report) -> str:
 def ranked(report: Report) -> tuple[Finding, ...]:
     """Return all findings of a report, the greatest and surest effect first."""
     suites, drives = len(report.sections) > 1, len(report.tested) > 1
-    compared = [
-        [
-            Finding(sentence, part.compared.title if suites else "", _between(pair, sentence, report))
-            for sentence in part.sentences
-        ]
-        for pair in report.pairs
-        for part in pair.parts
-    ]
     alone = [
         [
             Finding(sentence, section.plan.title if suites else "", part.drive.label if drives else "")
@@ -59,7 +51,22 @@ def ranked(report: Report) -> tuple[Finding, ...]:
         [Finding(sentence, "", drive.name if drives else "") for sentence in drive.sentences]
         for drive in report.published
     ]
-    return (*by_effect(compared), *by_effect(published), *by_effect(alone))
+    return (*ranked_differences(report), *by_effect(published), *by_effect(alone))
+
+
+def ranked_differences(report: Report) -> list[Finding]:
+    """Return the findings of the comparisons alone, the greatest and surest difference first."""
+    several = len(report.sections) > 1
+    return by_effect(
+        [
+            [
+                Finding(sentence, part.compared.title if several else "", _between(pair, sentence, report))
+                for sentence in part.sentences
+            ]
+            for pair in report.pairs
+            for part in pair.parts
+        ]
+    )
 
 
 def _between(pair: Pair, sentence: Sentence, report: Report) -> str:

@@ -14,6 +14,8 @@ import base64
 import hashlib
 import re
 import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,19 +48,35 @@ FEW_ROWS = 16
 """A table with more rows is folded."""
 FEW_CHOICES = 6
 """More choices than this are a list, not buttons side by side."""
+BY_SCRIPT = "<p>Drawn by this page's scripts.</p>"
+"""Stands for a chart that has no picture."""
 
 
-def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
+@dataclass(frozen=True)
+class Frame:
+    """What a server puts around a report. Its headers say what the page may load."""
+
+    head: Markup
+    """Elements for the head, after the report's styles."""
+    top: Markup
+    """Elements above the report, such as the navigation."""
+    scripts: Markup
+    """Elements that load ``scripts()`` in their order, and others of the server."""
+
+
+def page(report: Report, *, frame: Frame | None = None, on_progress: OnProgress = no_progress) -> str:
     """Return the page of a report as HTML.
 
-    ``on_progress`` gets the number of charts drawn so far, and their total.
+    ``frame``: a server's; then the page's scripts draw all charts, and no picture waits for them. ``on_progress`` gets
+    the number of charts drawn so far, and their total.
     """
     charts = report.charts
     drawn = {}
-    for number, (chart, picture) in enumerate(zip(charts, in_parallel(_drawn, charts), strict=True), 1):
+    pictures = (BY_SCRIPT for _ in charts) if frame else in_parallel(_drawn, charts)
+    for number, (chart, picture) in enumerate(zip(charts, pictures, strict=True), 1):
         drawn[chart.name] = Markup(picture)
         on_progress(number, len(charts))
-    scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
+    inlined = [] if frame else [Markup(script) for script in scripts()]
     return _environment().get_template("report.html.j2").render(
         sections=report.sections,
         titles=", ".join(section.plan.title for section in report.sections),
@@ -101,16 +119,27 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
         few_choices=FEW_CHOICES,
         statistics=STATISTICS,
         drawn=drawn,
-        data={
-            "config": config(),
-            "dataset": DATASET,
-            "lines": {"title": TITLE_LINE, "subtitle": SUBTITLE_LINE},
-            "charts": {chart.name: _payload(chart) for chart in charts},
-        },
+        data=chart_data(charts),
         style=Markup((TEMPLATES / "report.css").read_text("utf-8")),
-        scripts=scripts,
-        hashes=[_hash(script) for script in scripts],
+        scripts=inlined,
+        hashes=[_hash(script) for script in inlined],
+        frame=frame,
     )  # fmt: skip
+
+
+def scripts() -> tuple[str, str]:
+    """Return the page's scripts: Vega, and the one that draws the charts."""
+    return _bundle(), (TEMPLATES / "report.js").read_text("utf-8")
+
+
+def chart_data(charts: Sequence[Chart]) -> dict[str, Any]:
+    """Return what the page's script needs to draw charts, and to save them: JSON's types."""
+    return {
+        "config": config(),
+        "dataset": DATASET,
+        "lines": {"title": TITLE_LINE, "subtitle": SUBTITLE_LINE},
+        "charts": {chart.name: _payload(chart) for chart in charts},
+    }
 
 
 def _drawn(chart: Chart) -> str:
@@ -119,7 +148,7 @@ def _drawn(chart: Chart) -> str:
     A chart of too many marks is drawn by the scripts alone.
     """
     if chart.dense:
-        return "<p>Drawn by this page's scripts.</p>"
+        return BY_SCRIPT
     spec = chart.spec(next(iter(chart.choices)))
     # The descriptions of marks would be most of the picture; the chart's data is in a table.
     spec = {**spec, "config": {**spec["config"], "aria": False}}

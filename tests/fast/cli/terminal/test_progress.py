@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli.terminal.progress import Progress
-from iogauge.library.progress import described, expected_s
+from iogauge.library.progress import expected_s
+from iogauge.live.wording import described
 from iogauge.schema import Direction, Job
 from tests import builders, report_records
 

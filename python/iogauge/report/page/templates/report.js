@@ -113,7 +113,7 @@
       fitted.config.aria = false;
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
       if (width < NARROW) {
-        const longest = Math.max(...data.map(({ drive }) => drive?.length ?? 0));
+        const longest = Math.max(...data.map(({ drive, group }) => (drive ?? group)?.length ?? 0));
         const room = width - (fitted.vconcat ? sideOf(fitted.vconcat[0]) : PHONE_SIDE) - 20;
         const columns = room < 2 * (PHONE_LETTER * longest + PHONE_SYMBOL) ? 1 : 2;
         fitted.config.legend = { ...fitted.config.legend, columns, offset: 6, labelFontSize: 11 };

@@ -1,0 +1,1 @@
+"""The index and the page over many saved reviews."""

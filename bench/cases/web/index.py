@@ -1,0 +1,130 @@
+"""The index of 10,000 saved reviews: how long its answers take, and TensorBoard beside it over as many runs.
+
+TensorBoard answers other questions: its list is that of its runs, its filter that of the tags of all runs, and its
+comparison the scalars of 50 runs, one request for each of six tags. It is left out if no environment has it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench import peers
+from bench.cases.web import beside
+from bench.cases.web.many_reviews import make
+from bench.pairs import Estimate
+from bench.results import Finding, Row
+from bench.settings import Settings, note
+from iogauge.index import Index, Progress
+
+REVIEWS = 10_000
+GOALS_MS = {
+    "cold": 1000,
+    "list": 300,
+    "page": 300,
+    "search": 100,
+    "filter": 100,
+    "choices": 300,
+    "compare": 500,
+}
+GOAL_BYTES = 500_000_000
+NAMES = {
+    "cold": "process, first page",
+    "list": "list",
+    "page": "list, from its middle on",
+    "search": "search for two words",
+    "filter": "filter by drive and suite",
+    "choices": "values of all filters",
+    "compare": "compare 50 reviews",
+    "refresh": "refresh, nothing changed",
+    "sql": "SQL over all figures",
+}
+
+
+def answers(settings: Settings) -> Finding:
+    """Measure the first making of the index, then its answers in new processes."""
+    number = round(REVIEWS * settings.scale)
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder, "reviews")
+        for made, _ in enumerate(make(directory, number, originals=Path(folder, "originals")), 1):
+            if made % 1000 == 0:
+                note(f"web-index: {made:,} of {number:,} reviews made")
+        listed_s, built_s = built(directory)
+        costs = [_probed(directory) for _ in range(settings.pairs)]
+        peer = _beside(directory, Path(folder))
+    samples = {name: [one[name] for one in costs] for name in (*NAMES, "bytes")}
+    about = f"{number:,} reviews: "
+    rows = [
+        Row(f"{about}first making, list complete", "s", listed_s),
+        Row(f"{about}first making, all figures", "s", built_s),
+        *(_row(about, name, samples[name], peer) for name in NAMES),
+    ]
+    peak = max(samples["bytes"])
+    rows.append(
+        Row(
+            f"{about}largest resident memory",
+            "MB",
+            peak / 1e6,
+            peer["bytes"] / 1e6 if peer else None,
+            goal=f"< {GOAL_BYTES / 1e6:g}",
+            met=peak < GOAL_BYTES,
+        )
+    )
+    peers_samples = {f"tensorboard_{name}": [value] for name, value in peer.items()}
+    return Finding(rows, {**samples, **peers_samples, "listed_s": [listed_s], "built_s": [built_s]})
+
+
+def built(directory: Path) -> tuple[float, float]:
+    """Make the index; return the seconds until every review was listed, and until every figure was read."""
+    listed_s = 0.0
+    began = time.monotonic()
+
+    def on_progress(progress: Progress) -> None:
+        nonlocal listed_s
+        if progress.reading == "manifests":
+            listed_s = time.monotonic() - began
+
+    with Index.open(directory) as index:
+        index.refresh(on_progress=on_progress)
+    built_s = time.monotonic() - began
+    note(f"web-index: all reviews listed after {listed_s:.1f} s, all figures read after {built_s:.1f} s")
+    return listed_s, built_s
+
+
+def _row(about: str, name: str, values_ms: list[float], peer: Mapping[str, float]) -> Row:
+    median, goal_ms = Estimate.of(values_ms).median, GOALS_MS.get(name)
+    return Row(
+        f"{about}{NAMES[name]}",
+        "ms",
+        median,
+        peer.get(name),
+        goal=f"< {goal_ms}" if goal_ms else "",
+        met=median < goal_ms if goal_ms else None,
+    )
+
+
+def _probed(directory: Path) -> dict[str, float]:
+    probe = Path(__file__).with_name("probe.py")
+    command = [sys.executable, str(probe), str(directory), str(time.monotonic())]
+    ran = subprocess.run(command, cwd=peers.ROOT, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise peers.PeerError(f"{' '.join(command)}: {ran.stderr[-2000:]}")
+    costs: dict[str, float] = json.loads(ran.stdout)
+    note(f"web-index: {', '.join(f'{name} {costs[name]:.0f}' for name in NAMES)} ms")
+    return costs
+
+
+def _beside(directory: Path, folder: Path) -> dict[str, float]:
+    """Return the costs of TensorBoard; nothing if no environment has it."""
+    if beside.python() is None:
+        note(f"web-index: without TensorBoard: ${beside.PYTHON} names no Python that has it")
+        return {}
+    with Index.open(directory) as index:
+        costs = beside.measured(index, folder)
+    note(f"web-index: TensorBoard: {', '.join(f'{name} {value:.0f}' for name, value in costs.items())}")
+    return costs

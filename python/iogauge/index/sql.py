@@ -1,0 +1,62 @@
+"""Answers SQL over an index: each statement in a process of its own, which sees a copy of the index and is limited."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iogauge.errors import IogaugeError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LONGEST = 100_000
+"""Characters of a statement."""
+_START_S = 30.0
+"""The time in which a process starts and copies the index, on a busy machine."""
+
+
+def answer(statement: str, *, database: Path, copies: Path, most_rows: int, timeout_s: float) -> pa.Table:
+    """Return the answer to a statement; see ``Index.sql``. ``copies`` is the directory of the copy to ask."""
+    if len(statement) > LONGEST:
+        raise UsageError(f"sql: {len(statement):,} characters", hint=f"write at most {LONGEST:,}")
+    question = {
+        "database": str(database),
+        "copies": str(copies),
+        "statement": statement,
+        "most_rows": most_rows,
+        "timeout_s": timeout_s,
+    }
+    try:
+        process = subprocess.run(
+            [sys.executable, "-m", "iogauge.index.sandbox"],
+            input=json.dumps(question).encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            check=False,
+            timeout=timeout_s + _START_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_long(timeout_s) from None
+    if process.returncode == -signal.SIGALRM:
+        raise _too_long(timeout_s)
+    kind, _, content = process.stdout.partition(b"\n")
+    if process.returncode or kind not in (b"ok", b"error"):
+        raise IogaugeError(
+            "sql: the statement ended its process: it needs too much memory", hint="ask for less at a time"
+        )
+    if kind == b"error":
+        error = json.loads(content)
+        raise IogaugeError(error["message"], hint=error["hint"])
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(content).read_all()
+
+
+def _too_long(timeout_s: float) -> IogaugeError:
+    return IogaugeError(f"sql: no answer within {timeout_s:g} s", hint="ask for less at a time")

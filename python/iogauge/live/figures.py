@@ -1,0 +1,83 @@
+"""What a feed says of an interval: counts, quantiles and bands of latency, of one interval or of several merged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iogauge.schema import Direction, Interval, Kind, Tally
+from iogauge.stats.histogram import Histogram
+
+BANDS = 25
+"""Quarters of a decade from 1 us on; the last one has all latencies from 1 s on."""
+EDGES_NS: NDArray[np.float64] = 1000 * 10 ** (np.arange(1, BANDS) / 4)
+"""Where a band ends and the next begins."""
+QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
+
+
+def merged(intervals: list[Interval], *, latencies: bool = True) -> dict[str, Any]:
+    """Return the fields of one event about neighbouring intervals of a row, of which there is at least one.
+
+    Without ``latencies`` no histogram is decoded: the quantiles are None, and there are no bands.
+    """
+    first, last = intervals[0], intervals[-1]
+    directions = dict.fromkeys(direction for interval in intervals for direction in interval.tallies)
+    return {
+        "stage": first.stage,
+        "row": first.row,
+        "start_s": first.start_ns / 1e9,
+        "end_s": last.end_ns / 1e9,
+        "ramp": first.ramp,
+        "directions": {
+            direction.value: figures
+            for direction in directions
+            if (figures := _figures(_tallies(intervals, direction), latencies=latencies))
+        },
+    }
+
+
+def _tallies(intervals: list[Interval], direction: Direction) -> list[Tally]:
+    return [interval.tallies[direction] for interval in intervals if direction in interval.tallies]
+
+
+def _figures(tallies: list[Tally], *, latencies: bool) -> dict[str, Any] | None:
+    """Return the figures of one direction; None: nothing completed."""
+    errors: Counter[int] = Counter()
+    for tally in tallies:
+        errors.update(tally.errors)
+    figures: dict[str, Any] = {
+        "ios": sum(tally.ios for tally in tallies),
+        "bytes": sum(tally.bytes for tally in tallies),
+        "errors": errors.total(),
+    }
+    if not figures["ios"] and not figures["errors"]:
+        return None
+    exact = [tally.exact[Kind.LAT] for tally in tallies if Kind.LAT in tally.exact]
+    count = sum(part.count for part in exact)
+    figures["mean_ns"] = round(sum(part.sum_ns for part in exact) / count) if count else None
+    histogram = Histogram.merge(map(lat, tallies)) if latencies else Histogram.empty()
+    for name, q in QUANTILES.items():
+        figures[name] = histogram.quantile(q) if histogram.count else None
+    figures["max_ns"] = max((part.max_ns for part in exact), default=None)
+    figures["bands"] = bands(histogram)
+    return figures
+
+
+def lat(tally: Tally) -> Histogram:
+    """Return the histogram of lat; an empty one if the job records none."""
+    data = tally.histograms.get(Kind.LAT)
+    return Histogram.decode(data, tally.exact.get(Kind.LAT)) if data else Histogram.empty()
+
+
+def bands(histogram: Histogram) -> list[list[int]]:
+    """Return the index and the count of each band that is not empty, ascending.
+
+    >>> bands(Histogram.of([200, 1_500, 1_999, 90_000_000, 5_000_000_000]))
+    [[0, 2], [1, 1], [19, 1], [24, 1]]
+    """
+    places = np.searchsorted(EDGES_NS, histogram.midpoints, side="right")
+    counts = np.bincount(places, weights=histogram.counts, minlength=BANDS)
+    return [[int(place), int(counts[place])] for place in np.flatnonzero(counts)]

@@ -1,0 +1,1 @@
+"""Running measurements on pages: ``summary`` has their figures in words, ``stream`` sends what they publish."""

@@ -1,0 +1,1 @@
+"""Saved reviews as rows of a list, and as tables side by side."""

@@ -1,0 +1,291 @@
+// The live view of a measurement: follows its events, keeps their course, and draws the chosen row.
+"use strict";
+(() => {
+  const { duration, rate, megabytes, percent, clock, follow, Progress, History, Lines, heat, columns, MOST_INTERVALS } = window.iogauge;
+  const given = JSON.parse(document.getElementById("data").textContent);
+  const served = document.body.dataset.place === "server";
+  const element = (id) => document.getElementById(id);
+  const DIRECTIONS = { read: "Reads", write: "Writes", trim: "Trims", sync: "Syncs" };
+  const QUANTILES = { p50_ns: "p50", p99_ns: "p99", p999_ns: "p99.9" };
+  const MOST_NOTICES = 100;
+  const MOST_STEPS = 100;
+  const LISTED = 30;
+  const DRAW_MS = 200;
+  const WRITE_MS = 1000;
+  const SAY_MS = 10_000;
+  const SPANS = { 60: "the last minute", 600: "the last 10 minutes", all: "all that is kept" };
+
+  const progress = new Progress();
+  const history = new History();
+  const drives = new Map();
+  const state = new URLSearchParams(location.search);
+  const charts = { iops: new Lines(element("iops")), bandwidth: new Lines(element("bandwidth")), latency: new Lines(element("latency")) };
+  let paused = false;
+  let dirty = true;
+  let drawnAt = -Infinity;
+  let wroteAt = -Infinity;
+  let latest = null; // the interval that came last
+  let begun = null; // when the stage of the latest interval began, by the clock of the events
+  let ending = false;
+
+  function take(event) {
+    progress.add(event);
+    history.add(event);
+    if (event.event === "notice") notice(event);
+    else if (event.event === "step_end") stepEnd(event);
+    else if (event.event === "drive") drives.set(event.path, event);
+    else if (event.event === "gap") notice({ text: `${event.to - event.from + 1} events are missing here: this page came too late for them.`, hint: "" });
+    else if (event.event === "interval") interval(event);
+    else if (event.event === "end" || event.event === "over") ending = true;
+    dirty = true;
+  }
+
+  function interval(event) {
+    const place = `${event.stage} ${progress.step?.seq}`;
+    const start = event.at - event.end_s;
+    begun = begun?.place === place ? { place, start: Math.min(begun.start, start) } : { place, start };
+    latest = event;
+  }
+
+  const item = (text, hint) => {
+    const li = document.createElement("li");
+    li.textContent = text;
+    if (hint) {
+      const small = document.createElement("span");
+      small.className = "hint";
+      small.textContent = ` hint: ${hint}`;
+      li.append(small);
+    }
+    return li;
+  };
+
+  function notice({ text, hint }) {
+    const list = element("notices");
+    list.append(item(text, hint));
+    while (list.children.length > MOST_NOTICES) list.firstElementChild.remove();
+    element("notices-part").hidden = false;
+  }
+
+  function stepEnd({ label, complete, text }) {
+    const list = element("steps");
+    list.prepend(item(`${label}: ${complete ? text || "complete" : "ended early"}`));
+    while (list.children.length > MOST_STEPS) list.lastElementChild.remove();
+    element("steps-part").hidden = false;
+  }
+
+  // What is shown: a row, a direction and a span. An address keeps what was chosen.
+  function chosen() {
+    const labels = [...history.rows.keys()];
+    const current = history.current.filter((label) => history.rows.has(label));
+    const label = labels.includes(state.get("row")) ? state.get("row") : (current[0] ?? labels.at(-1));
+    const row = history.rows.get(label);
+    const last = row?.intervals.at(-1);
+    const names = Object.keys(last?.directions ?? {});
+    const direction = names.includes(state.get("direction")) ? state.get("direction") : names[0];
+    return { label, row, last, names, direction, span: SPANS[state.get("span")] ? state.get("span") : "60" };
+  }
+
+  function choose(name, value) {
+    state.set(name, value);
+    if (served) window.history.replaceState(null, "", `?${state}`);
+    dirty = true;
+    draw();
+  }
+
+  // The options of a list change only where they differ, so that an open list stays open.
+  function fill(select, entries, value) {
+    const texts = JSON.stringify(entries);
+    if (select.dataset.entries !== texts) {
+      select.dataset.entries = texts;
+      select.replaceChildren(...entries.map(([key, text]) => new Option(text, key)));
+    }
+    if (select.value !== value) select.value = value;
+  }
+
+  function draw() {
+    const now = performance.now();
+    if (!dirty || paused || now - drawnAt < DRAW_MS / 2) return;
+    dirty = false;
+    drawnAt = now;
+    const choice = chosen();
+    const { label, row, names, direction, span } = choice;
+    element("headline").textContent = progress.sentence(Date.now() / 1000);
+    fill(element("row"), [...history.rows.keys()].map((name) => [name, history.current.includes(name) ? name : `${name} (earlier)`]), label ?? "");
+    fill(element("direction"), names.map((name) => [name, DIRECTIONS[name] ?? name]), direction ?? "");
+    element("span").value = span;
+    if (row) course(choice);
+    const shown = latest;
+    if (shown && served && !ending) requestAnimationFrame(() => setTimeout(() => lag(shown)));
+    if (now - wroteAt >= WRITE_MS || ending) {
+      wroteAt = now;
+      write(choice);
+    }
+  }
+
+  function course({ row, names, direction, span }) {
+    const { virtual } = progress;
+    const to = row.intervals.at(-1).x;
+    const from = span === "all" ? row.intervals[0].x - row.intervals[0].seconds : to - Number(span);
+    const visible = row.intervals.filter(({ x }) => x > from);
+    const common = { window: [from, Math.max(to, from + 1e-3)], virtual };
+    const titles = names.map((name) => DIRECTIONS[name] ?? name);
+    const rates = (field) => names.map((name) => ({ directions, seconds }) => (directions[name] ? directions[name][field] / seconds : null));
+    charts.iops.draw({ ...common, lines: titles, data: columns(visible, rates("ios")), log: false, unit: rate });
+    charts.bandwidth.draw({ ...common, lines: titles, data: columns(visible, rates("bytes")), log: false, unit: (value) => rate(value / 1e6) });
+    const quantiles = Object.keys(QUANTILES).map((name) => ({ directions }) => directions[direction]?.[name] || null);
+    charts.latency.draw({ ...common, lines: Object.values(QUANTILES), data: columns(visible, quantiles), log: true, unit: duration });
+    heat(element("heat"), visible, direction, charts.latency);
+    for (const key of document.querySelectorAll("[data-key=directions]")) {
+      key.hidden = names.length < 2;
+      [...key.children].forEach((part, index) => {
+        part.hidden = index >= names.length;
+        part.lastElementChild.textContent = titles[index] ?? "";
+      });
+    }
+    for (const title of document.querySelectorAll("[data-of]")) title.textContent = `${DIRECTIONS[direction] ?? direction} of ${row.label}`;
+    element("resolution").textContent = row.halved
+      ? `Older points are means of ${2 ** row.halved} intervals: this page keeps at most ${MOST_INTERVALS} points.`
+      : "";
+  }
+
+  // From the end of the latest interval until it is on the screen.
+  function lag({ at, end_s }) {
+    const ended = progress.virtual ? at : begun.start + end_s;
+    const passed = Date.now() / 1000 - ended;
+    document.body.dataset.lag = passed.toFixed(3);
+    document.body.dataset.drawn = String(at);
+    element("lag").textContent = passed > 0 && passed < 60 ? `The last interval was shown ${passed.toFixed(1)} s after it had ended.` : "";
+  }
+
+  const figure = (name, value, under) => {
+    const part = document.createElement("div");
+    for (const [tag, text] of [["dt", name], ["dd", value]]) part.append(Object.assign(document.createElement(tag), { textContent: text }));
+    const strong = document.createElement("strong");
+    strong.textContent = value;
+    part.lastChild.replaceChildren(strong, under ? ` ${under}` : "");
+    return part;
+  };
+
+  const steadiness = ({ attained, criterion, limit, unit }) => {
+    const both = [criterion, limit].every((value) => value !== null && value !== undefined);
+    const number = (value) => (unit === "ns" ? duration(value) : `${rate(value)} ${unit ?? ""}`.trim());
+    return [attained ? "steady" : "not yet", both ? `${number(criterion)}, at most ${number(limit)}` : ""];
+  };
+
+  // Figures and tables are written once a second: nobody reads faster.
+  function write({ row, last, names, direction }) {
+    const parts = [];
+    if (last) {
+      for (const name of names) {
+        const { ios, bytes } = last.directions[name];
+        parts.push(figure(DIRECTIONS[name] ?? name, `${rate(ios / last.seconds)} IOPS`, bytes ? `${megabytes(bytes / last.seconds)} MB/s` : ""));
+        const limit = row.limits[name];
+        if (limit) parts.push(figure(`${DIRECTIONS[name]} against the rate asked`, percent(ios / last.seconds / limit), `of ${rate(limit)} IOPS`));
+      }
+      const figures = last.directions[direction];
+      for (const [name, text] of Object.entries(QUANTILES)) parts.push(figure(`${text} of ${(DIRECTIONS[direction] ?? direction).toLowerCase()}`, duration(figures?.[name])));
+      if (row.steady) parts.push(figure("Steady state", ...steadiness(row.steady)));
+    }
+    for (const { path, temperature_C, throttled, hot } of drives.values()) {
+      const warmth = temperature_C === null ? "-" : `${Math.round(temperature_C)} °C`;
+      parts.push(figure(path, warmth, throttled ? "throttled" : hot ? "hot" : throttled === false ? "not throttled" : ""));
+    }
+    element("figures").replaceChildren(...parts);
+    rowsTable();
+    if (element("intervals-part").open) intervalsTable();
+    if (ending) end();
+  }
+
+  const cell = (text, words) => Object.assign(document.createElement("td"), { textContent: text, className: words ? "words" : "" });
+
+  function tableRow(texts, words) {
+    const tr = document.createElement("tr");
+    tr.append(...texts.map((text, index) => cell(text, index < words)));
+    return tr;
+  }
+
+  const figuresOf = ({ ios, bytes, ...figures }, seconds) => [
+    rate(ios / seconds), megabytes(bytes / seconds), ...Object.keys(QUANTILES).map((name) => duration(figures[name])),
+  ];
+
+  function rowsTable() {
+    const rows = [];
+    for (const label of history.current) {
+      const row = history.rows.get(label);
+      const last = row?.intervals.at(-1);
+      for (const [name, figures] of Object.entries(last?.directions ?? {})) {
+        const limit = row.limits[name];
+        const share = limit ? `${percent(figures.ios / last.seconds / limit)} of ${rate(limit)}` : "";
+        rows.push(tableRow([label, DIRECTIONS[name] ?? name, ...figuresOf(figures, last.seconds), share, row.steady ? steadiness(row.steady)[0] : ""], 2));
+      }
+    }
+    element("rows").replaceChildren(...rows);
+  }
+
+  function intervalsTable() {
+    const { row } = chosen();
+    const rows = [];
+    for (const { x, at, seconds, directions, ramp } of (row?.intervals ?? []).slice(-LISTED).reverse())
+      for (const [name, figures] of Object.entries(directions))
+        rows.push(tableRow([progress.virtual ? `${rate(x)} s` : clock(at), `${DIRECTIONS[name] ?? name}${ramp ? " (ramp)" : ""}`, ...figuresOf(figures, seconds)], 2));
+    element("intervals").replaceChildren(...rows);
+  }
+
+  function end() {
+    const over = progress.end || progress.over;
+    if (!over) return;
+    element("connection").textContent = "";
+    for (const control of document.querySelectorAll("[data-running]")) control.hidden = true;
+    for (const control of document.querySelectorAll("[data-ended]")) control.hidden = false;
+    say();
+  }
+
+  // The summary for those who listen: at a pace at which it can be heard.
+  function say() {
+    const { last, names, direction } = chosen();
+    const figures = last ? names.map((name) => `${DIRECTIONS[name] ?? name} ${rate(last.directions[name].ios / last.seconds)} IOPS`) : [];
+    const p99 = last?.directions[direction]?.p99_ns;
+    element("summary").textContent = [progress.sentence(Date.now() / 1000), figures.join(", "), p99 ? `p99 ${duration(p99)}` : ""].filter(Boolean).join(" ");
+  }
+
+  function pause() {
+    paused = !paused;
+    element("pause").setAttribute("aria-pressed", String(paused));
+    element("pause").textContent = paused ? "Go on displaying" : "Pause the display";
+    dirty = true;
+    draw();
+  }
+
+  for (const name of ["row", "direction", "span"]) element(name).addEventListener("change", ({ target }) => choose(name, target.value));
+  element("pause").addEventListener("click", pause);
+  element("intervals-part").addEventListener("toggle", intervalsTable);
+  const redraw = () => {
+    dirty = true;
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  window.addEventListener("resize", redraw);
+  document.documentElement.classList.add("scripted");
+
+  for (const event of given.events) take(event);
+  draw();
+  setInterval(draw, DRAW_MS);
+  if (served) {
+    let said = performance.now();
+    setInterval(() => {
+      if (paused || ending || performance.now() - said < SAY_MS) return;
+      said = performance.now();
+      say();
+    }, 1000);
+    follow({
+      pid: given.pid,
+      start: given.start,
+      after: 0,
+      take,
+      on: {
+        state: (text) => (element("connection").textContent = text),
+        cost: ({ cpu_share, nice, streams }) =>
+          (element("cost").textContent = `Watching costs ${percent(cpu_share)} of one CPU, at nice ${nice}, for ${streams === 1 ? "this page" : `${streams} pages`}.`),
+      },
+    });
+  }
+})();

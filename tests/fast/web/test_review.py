@@ -1,0 +1,174 @@
+"""The view of one review: its report in a frame, why there is none, and what is kept of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from iogauge.index import Index
+from iogauge.library.reading.report import read_report, written
+from iogauge.store.notes import write_notes
+from iogauge.web import reports
+from iogauge.web.app import make_app
+from iogauge.web.settings import Settings
+from tests.fast.index.saved import STEPS, complete, saved
+from tests.fast.live import feeds
+from tests.fast.web.client import TOKEN, Client
+from tests.fast.web.running import own_runtime
+
+HOSTILE = '<img src=x onerror="alert(1)"> & <!--iogauge:top-->'
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "run").mkdir()
+    return own_runtime(tmp_path / "run", monkeypatch)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    directory = tmp_path / "store"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def served(store: Path, runtime: Path) -> Iterator[Callable[[], Client]]:
+    """Call it when the reviews are there: it returns a browser."""
+    with Index.open(store) as index:
+        app = make_app(Settings(directory=store, token=TOKEN), index)
+
+        def client() -> Client:
+            index.refresh()
+            return Client(app)
+
+        yield client
+
+
+def test_the_report_stands_in_the_servers_frame(store: Path, served: Callable[[], Client]) -> None:
+    saved(store / "a b", run=STEPS)
+    answer = served().get("/review/a%20b")
+    assert answer.status == 200
+    assert re.search(r'<nav class="views".*<section class="about".*<h1>', answer.text, re.DOTALL)
+    assert re.findall(r'<script src="/static/([a-z]+\.js)', answer.text) == ["vega.js", "report.js"]
+    assert "iogauge:" not in answer.text
+    assert 'href="/compare?review=a+b"' in answer.text
+    # The server's headers say what may be loaded; the page's own policy would forbid the server's scripts.
+    assert 'http-equiv="Content-Security-Policy"' not in answer.text
+    assert not re.search(r"<script(?! src=| type=\"application/json\")", answer.text)
+
+
+def test_texts_of_a_review_are_text(store: Path, served: Callable[[], Client]) -> None:
+    review = saved(store / "<b>x", run=STEPS, model=HOSTILE)
+    write_notes(review.path, f"{HOSTILE} #tag")
+    page = served().get("/review/%3Cb%3Ex").text
+    assert HOSTILE not in page
+    assert "<img" not in page
+    assert "#tag" in page
+    assert page.count('<section class="about"') == 1
+
+
+def test_one_file_is_the_librarys_own_report(store: Path, served: Callable[[], Client]) -> None:
+    review = saved(store / "a", run=STEPS)
+    answer = served().get("/review/a?save=1")
+    assert answer.text == written(read_report([review.path]), format="html")
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''a.html"
+
+
+def test_an_incomplete_review_says_how_it_is_completed(store: Path, served: Callable[[], Client]) -> None:
+    saved(store / "a", run=STEPS[:1])
+    page = served().get("/review/a").text
+    assert "1 of 2 steps are complete" in page
+    assert f"iogauge review --resume {store}/a</code>" in page
+
+
+@pytest.mark.parametrize("save", ["", "?save=1"])
+def test_a_review_without_complete_steps_has_a_sentence(
+    store: Path, served: Callable[[], Client], save: str
+) -> None:
+    saved(store / "a")
+    page = served().get(f"/review/a{save}").text
+    assert "No step of this review is complete, so it has no report yet" in page
+    assert "iogauge review --resume" in page
+
+
+def test_a_damaged_review_is_a_sentence_with_a_hint(store: Path, served: Callable[[], Client]) -> None:
+    saved(store / "manifest", run=STEPS)
+    (store / "manifest" / "manifest.json").write_text("{")
+    review = saved(store / "step", run=STEPS)
+    (review.step_path(STEPS[0]) / "totals.parquet").write_bytes(b"x")
+    client = served()
+    for name in ("manifest", "step"):
+        answer = client.get(f"/review/{name}")
+        assert answer.status == 200
+        assert re.search(r'class="problem">.*damaged', answer.text)
+        assert "hint: iogauge leaves no such file" in answer.text
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["nothing", "..", "../store/a", "%2e%2e/store/a", "a/steps", "/etc", "a%00", "a/", "%ff", "a%2f..%2fa"],
+)
+def test_only_reviews_of_the_index_are_opened(store: Path, served: Callable[[], Client], target: str) -> None:
+    saved(store / "a", run=STEPS)
+    assert served().get(f"/review/{target}").status == 404
+
+
+def test_the_served_directory_itself_can_be_a_review(store: Path, served: Callable[[], Client]) -> None:
+    for part in saved(store / "a", run=STEPS).path.iterdir():
+        part.rename(store / part.name)
+    (store / "a").rmdir()
+    answer = served().get("/review/")
+    assert answer.status == 200
+    assert 'href="/compare?review=."' in answer.text
+
+
+def test_a_running_review_has_a_panel(store: Path, served: Callable[[], Client], runtime: Path) -> None:
+    review = saved(store / "a", run=STEPS[:1])
+    client = served()
+    with feeds.feed(runtime, review=review.path) as feed:
+        feed.step("70 %", expected_s=10, ahead=1)
+        page = client.get("/review/a").text
+        assert "Step 1 of 2: 70 %." in page
+        assert "Watch it live" in page
+        assert "--resume" not in page.partition('<section class="about"')[2].partition("</section>")[0]
+        assert "running.js" in page
+    assert "running.js" not in client.get("/review/a").text
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return the reviews whose page was made, in order."""
+    made: list[Path] = []
+    make = reports._framed
+    monkeypatch.setattr(reports, "_framed", lambda review: made.append(review) or make(review))
+    return made
+
+
+def test_a_page_is_made_again_only_if_its_review_has_changed(
+    store: Path, served: Callable[[], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = counted(monkeypatch)
+    review = saved(store / "a", run=STEPS[:1])
+    client = served()
+    first = client.get("/review/a").text
+    write_notes(review.path, "a note")
+    assert "a note" in served().get("/review/a").text
+    assert len(made) == 1
+    complete(review, STEPS[1])
+    assert served().get("/review/a").text != first
+    assert len(made) == 2
+
+
+def test_what_is_kept_is_bounded(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = counted(monkeypatch)
+    paths = [saved(store / name, run=STEPS).path for name in "abc"]
+    frame = reports.Frame(*(reports.Markup(""),) * 3)
+    size = len(reports.Reports().framed(paths[0], frame))
+    made.clear()
+    kept = reports.Reports(most_bytes=5 * size // 2)
+    for index in (0, 1, 0, 2, 0, 1):
+        kept.framed(paths[index], frame)
+    assert made == [paths[index] for index in (0, 1, 2, 1)]

@@ -1,0 +1,196 @@
+"""The server on a real socket: clients that are slow, silent or many, TLS, and addresses that it refuses."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from iogauge.errors import IogaugeError
+from iogauge.web import server
+from iogauge.web.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+PATIENCE_S = 60
+
+
+async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer every request with one word, and take part in the server's start and end."""
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+    await PlainTextResponse("answered")(scope, receive, send)
+
+
+@contextmanager
+def serving(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Serve in a thread, and yield the port."""
+    monkeypatch.setattr(server, "lower_priority", lambda: None)
+    monkeypatch.setattr(server, "leave_workers_cpus", lambda: None)
+    made: list[Any] = []
+    own = server._Server
+    monkeypatch.setattr(server, "_Server", lambda *arguments: made.append(own(*arguments)) or made[-1])
+    ready = threading.Event()
+    sock = server.bind(chosen)
+    thread = threading.Thread(
+        target=server.serve, args=(chosen, answering, sock), kwargs={"on_ready": ready.set}
+    )
+    thread.start()
+    try:
+        assert ready.wait(PATIENCE_S)
+        yield sock.getsockname()[1]
+    finally:
+        made[0].should_exit = True
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    with serving(chosen(), monkeypatch) as number:
+        yield number
+
+
+def chosen(**options: Any) -> Settings:
+    return Settings(**{"directory": Path(), "token": "a token of the tests", "port": 0, **options})
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+
+def received(connection: socket.socket) -> bytes:
+    """Return all that comes until the server closes the connection."""
+    parts = []
+    try:
+        while part := connection.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def test_a_request_is_answered(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(REQUEST)
+        assert b"answered" in received(connection)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost:", b"GET /"])
+def test_a_client_that_does_not_finish_its_request_is_let_go(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    with serving(chosen(), monkeypatch) as port, connected(port) as slow:
+        slow.sendall(sent)
+        assert received(slow) == b""
+        with connected(port) as other:
+            other.sendall(REQUEST)
+            assert b"answered" in received(other)
+
+
+def test_a_client_that_keeps_its_connection_has_a_time_for_each_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    with serving(chosen(), monkeypatch) as port, connected(port) as slow:
+        slow.sendall(REQUEST.replace(b"Connection: close\r\n", b""))
+        assert slow.recv(65536).startswith(b"HTTP/1.1 200")
+        slow.sendall(b"GET /")
+        received(slow)
+
+
+def test_a_head_without_end_is_refused(port: int) -> None:
+    with connected(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n" + b"a: " + b"b" * (server.LARGEST_HEAD + 1024))
+        assert b"answered" not in received(connection)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"\x16\x03\x01\x00\xff", b"\r\n\r\n\r\n", b"GET / x HTTP/1.1\r\n\r\n", b"\x00" * 100]
+)
+def test_what_is_no_request_is_refused_and_others_are_served(port: int, sent: bytes) -> None:
+    with connected(port) as strange, connected(port) as other:
+        strange.sendall(sent)
+        strange.shutdown(socket.SHUT_WR)
+        assert b"answered" not in received(strange)
+        other.sendall(REQUEST)
+        assert b"answered" in received(other)
+
+
+def test_more_connections_than_allowed_are_told_to_wait(port: int) -> None:
+    silent = [connected(port) for _ in range(server.MOST_CONNECTIONS)]
+    try:
+        with connected(port) as late:
+            late.sendall(REQUEST)
+            assert received(late).startswith(b"HTTP/1.1 503")
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=lab.example -addext "
+        f"subjectAltName=DNS:lab.example -keyout {key} -out {certificate}".split(),
+        check=True,
+        capture_output=True,
+    )
+    tls = chosen(certificate=certificate, key=key, names=("lab.example",))
+    with serving(tls, monkeypatch) as port:
+        context = ssl.create_default_context(cafile=str(certificate))
+        with connected(port) as plain, context.wrap_socket(plain, server_hostname="lab.example") as secure:
+            secure.sendall(REQUEST)
+            assert b"answered" in received(secure)
+        with connected(port) as plain:
+            plain.sendall(REQUEST)
+            assert b"answered" not in received(plain)
+
+
+def test_other_computers_do_not_reach_it_without_tls() -> None:
+    with pytest.raises(IogaugeError, match="without TLS") as refused:
+        server.bind(chosen(address="0.0.0.0"))
+    assert "certificate" in refused.value.hint
+
+
+def test_a_taken_port_is_an_error_unless_it_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with server.bind(chosen()) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(IogaugeError, match="cannot listen"):
+            server.bind(chosen(port=port))
+        monkeypatch.setattr(server, "PORT", port)
+        with server.bind(chosen(port=port)) as other:
+            assert port < other.getsockname()[1] < port + 20
+
+
+def test_an_address_that_is_not_of_this_computer_is_an_error() -> None:
+    with pytest.raises(IogaugeError, match="cannot listen"):
+        server.bind(chosen(address="127.0.0.1.invalid"))
+
+
+def test_the_link_has_the_token_in_its_fragment() -> None:
+    with server.bind(chosen()) as sock:
+        port = sock.getsockname()[1]
+        assert (
+            server.link_of(chosen(), sock) == f"http://127.0.0.1:{port}/#token=a%20token%20of%20the%20tests"
+        )
+    with server.bind(chosen(address="::1")) as sock:
+        assert server.link_of(chosen(address="::1"), sock).startswith("http://[::1]:")

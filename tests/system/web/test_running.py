@@ -1,0 +1,157 @@
+"""Running measurements in a browser: shown as they come, over a restart of the server, too."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from iogauge.live.finding import FeedInfo, feeds
+from tests.system.pages import PATIENCE_MS, needs_chromium
+from tests.system.test_report_accessible import violations
+from tests.system.web.conftest import Open, Serve
+
+pytestmark = needs_chromium
+
+WITHIN_S = 1.0
+"""From an interval's end to its pixel."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FeedInfo]:
+    """A run on a file that goes on until the module ends."""
+    folder = tmp_path_factory.mktemp("run")
+    job = ["--name=x", "--filename=target.bin", "--size=16m", "--rw=randrw", "--bs=4k", "--iodepth=4"]
+    limits = ["--ioengine=libaio", "--time_based=1", "--runtime=3600", "--rate_iops=500"]
+    command = [sys.executable, "-m", "iogauge", "run", *job, *limits]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        yield _feed_of(process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+def _feed_of(process: subprocess.Popen[bytes]) -> FeedInfo:
+    """Wait until a process has a feed."""
+    while True:
+        assert process.poll() is None
+        if own := [feed for feed in feeds() if feed.pid == process.pid]:
+            return own[0]
+
+
+def _drawn(page: Page, more: int = 1) -> None:
+    """Wait until so many more intervals are drawn."""
+    for _ in range(more):
+        before = page.evaluate("document.body.dataset.drawn ?? ''")
+        page.wait_for_function("(before) => (document.body.dataset.drawn ?? '') !== before", arg=before)
+
+
+def _more(feed: FeedInfo) -> None:
+    """Wait until a measurement has published two more intervals."""
+    reader, seq, fresh = feed.reader(), 0, -1
+    while fresh < 2:
+        events = reader.read(seq)
+        seq = events[-1]["seq"] if events else seq
+        if fresh >= 0 or not events:
+            fresh = max(fresh, 0) + sum(event["event"] == "interval" for event in events)
+    reader.close()
+
+
+def test_intervals_are_drawn_as_they_come(serve: Serve, visit: Open, store: Path, measured: FeedInfo) -> None:
+    page = visit(serve(store), f"/live/{measured.pid}")
+    _drawn(page, 3)
+    expect(page.locator("#headline")).to_contain_text("Running: ")
+    expect(page.locator("#figures")).to_contain_text("of 500 IOPS")
+    assert page.locator("#iops canvas").count() == 1
+    lit = page.evaluate(
+        "() => { const heat = document.getElementById('heat');"
+        " return heat.getContext('2d').getImageData(0, 0, heat.width, heat.height).data.some((part) => part); }"
+    )
+    assert lit
+    # A page that has caught up draws each interval soon after its end. A busy machine may delay some of them.
+    while not float(page.evaluate("document.body.dataset.lag")) < WITHIN_S:
+        _drawn(page)
+
+
+def test_the_display_can_be_paused_and_the_table_opened(
+    serve: Serve, visit: Open, store: Path, measured: FeedInfo
+) -> None:
+    page = visit(serve(store), f"/live/{measured.pid}")
+    _drawn(page)
+    page.get_by_text("The last intervals as a table").click()
+    expect(page.locator("#intervals tr").first).to_contain_text("Reads")
+    page.get_by_role("button", name="Pause the display").click()
+    drawn = page.evaluate("document.body.dataset.drawn")
+    _more(measured)
+    button = page.get_by_role("button", name="Go on displaying")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate("document.body.dataset.drawn") == drawn
+    button.click()
+    _drawn(page)
+    page.locator("#span").select_option("all")
+    assert "span=all" in page.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_live_page_is_accessible_and_fits(
+    serve: Serve, visit: Open, store: Path, measured: FeedInfo, scheme: str
+) -> None:
+    for width in (390, 1920):
+        link = serve(store)
+        options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "bypass_csp": True}
+        page = visit(link, f"/live/{measured.pid}", **options)
+        _drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert violations(page) == []
+
+
+def test_a_page_goes_on_after_the_server_was_killed_and_misses_nothing(
+    visit: Open, store: Path, measured: FeedInfo
+) -> None:
+    command = [sys.executable, "-m", "iogauge", "web", str(store)]
+
+    def started(port: int) -> tuple[subprocess.Popen[str], str]:
+        process = subprocess.Popen([*command, f"--port={port}"], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        return process, process.stdout.readline().strip()
+
+    server, link = started(0)
+    page = visit(link, f"/live/{measured.pid}")
+    page.evaluate(
+        """() => {
+            window.seen = [];
+            const Native = JSON.parse;
+            JSON.parse = (text) => {
+                const value = Native(text);
+                if (value?.seq) window.seen.push(value.seq);
+                return value;
+            };
+        }"""
+    )
+    _drawn(page, 2)
+    server.kill()
+    server.wait()
+    expect(page.locator("#connection")).to_contain_text("is lost")
+    port = re.search(r":(\d+)/", link)
+    assert port
+    server, _ = started(int(port[1]))
+    try:
+        expect(page.locator("#connection")).to_be_empty(timeout=PATIENCE_MS)
+        _drawn(page, 2)
+        seen = page.evaluate("window.seen")
+        assert seen == list(range(seen[0], seen[-1] + 1))
+    finally:
+        server.terminate()
+        server.wait()
