@@ -14,6 +14,7 @@ import subprocess
 import termios
 import threading
 import time
+from contextlib import AbstractContextManager
 from functools import partial
 
 from bench import peers
@@ -70,9 +71,9 @@ def watched(job: Job, *, shares: list[float]) -> Outcome:
     ) as running:
         while running.poll() is None and all(info.pid != running.pid for info in feeds()):
             time.sleep(0.05)
-        shown = Shown(running.pid)
-        stdout, _ = running.communicate()
-        drawn = shown.ended()
+        with Shown(running.pid) as shown:
+            stdout, _ = running.communicate()
+            drawn = shown.ended()
         shares.append(shown.cpu_share)
     if running.returncode != 0:
         raise peers.PeerError(f"{' '.join(command)}: exit status {running.returncode}")
@@ -82,8 +83,8 @@ def watched(job: Job, *, shares: list[float]) -> Outcome:
     return peers.outcome(fields, command)
 
 
-class Shown:
-    """``iogauge watch`` on a terminal of its own, and how many screens it has drawn."""
+class Shown(AbstractContextManager["Shown"]):
+    """``iogauge watch`` on a terminal of its own, and how many screens it has drawn. It ends with the context."""
 
     def __init__(self, pid: int) -> None:
         self._terminal, other_end = pty.openpty()
@@ -104,6 +105,13 @@ class Shown:
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
 
+    def __exit__(self, *_: object) -> None:
+        if self._watch.returncode is None:
+            self._watch.kill()
+            self._watch.wait()
+        self._thread.join()
+        os.close(self._terminal)
+
     def _read(self) -> None:
         while True:
             try:
@@ -118,5 +126,4 @@ class Shown:
         self._watch.returncode = os.waitstatus_to_exitcode(status)
         self.cpu_share = (usage.ru_utime + usage.ru_stime) / (time.monotonic() - self._began)
         self._thread.join()
-        os.close(self._terminal)
         return self._screens

@@ -15,18 +15,17 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from bench import peers
+from bench.cases.web.processes import family, median_ms, peak_bytes
 from iogauge.index import Index
 
 PYTHON = "IOGAUGE_BENCH_TENSORBOARD"
 COMPARED = 50
-TIMES = 5
 _PATIENCE_S = 1800.0
 _TAGS = ("iops", "rate_Bps", "mean_ns", "p50_ns", "p99_ns", "p99.9_ns")
 
@@ -70,10 +69,10 @@ def measured(index: Index, folder: Path) -> dict[str, float]:
 
         return {
             "cold": cold_ms,
-            "list": _median_ms(lambda: _get(f"{url}/data/runs")),
-            "filter": _median_ms(lambda: _get(f"{url}/data/plugin/scalars/tags")),
-            "compare": _median_ms(compare),
-            "bytes": sum(_peak_bytes(pid) for pid in _family(process.pid)),
+            "list": median_ms(lambda: _get(f"{url}/data/runs")),
+            "filter": median_ms(lambda: _get(f"{url}/data/plugin/scalars/tags")),
+            "compare": median_ms(compare),
+            "bytes": sum(peak_bytes(pid) for pid in family(process.pid)),
         }
 
 
@@ -125,23 +124,3 @@ def _get(url: str, data: bytes | None = None) -> bytes:
     with urllib.request.urlopen(url, data, timeout=_PATIENCE_S) as answer:
         content: bytes = answer.read()
         return content
-
-
-def _family(pid: int) -> Iterable[int]:
-    """Return a process and its children, TensorBoard's reader of files among them."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return (pid, *map(int, children))
-
-
-def _peak_bytes(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return next(1024 * int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
-
-
-def _median_ms(call: Callable[[], object]) -> float:
-    took_s = []
-    for _ in range(TIMES):
-        began = time.perf_counter()
-        call()
-        took_s.append(time.perf_counter() - began)
-    return 1000 * median(took_s)

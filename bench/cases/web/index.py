@@ -1,4 +1,4 @@
-"""The index of 10,000 saved reviews: how long its answers take, and TensorBoard beside it over as many runs.
+"""10,000 saved reviews: how long the pages of ``iogauge web`` take, and its index; TensorBoard beside it.
 
 TensorBoard answers other questions: its list is that of its runs, its filter that of the tags of all runs, and its
 comparison the scalars of 50 runs, one request for each of six tags. It is left out if no environment has it.
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench import peers
-from bench.cases.web import beside
+from bench.cases.web import beside, served
 from bench.cases.web.many_reviews import make
 from bench.pairs import Estimate
 from bench.results import Finding, Row
@@ -33,17 +33,26 @@ GOALS_MS = {
     "compare": 500,
 }
 GOAL_BYTES = 500_000_000
-NAMES = {
-    "cold": "process, first page",
-    "list": "list",
-    "page": "list, from its middle on",
-    "search": "search for two words",
-    "filter": "filter by drive and suite",
-    "choices": "values of all filters",
-    "compare": "compare 50 reviews",
-    "refresh": "refresh, nothing changed",
-    "sql": "SQL over all figures",
+SERVED = {
+    "cold": "from the start of the server to the first page",
+    "list": "page of the list",
+    "filter": "rows by drive and suite",
+    "search": "rows with two words",
+    "compare": "page that compares 50 reviews",
 }
+"""What is asked of the server, by HTTP."""
+NAMES = {
+    "cold": "index: process, first rows",
+    "list": "index: list",
+    "page": "index: list, from its middle on",
+    "search": "index: search for two words",
+    "filter": "index: filter by drive and suite",
+    "choices": "index: values of all filters",
+    "compare": "index: compare 50 reviews",
+    "refresh": "index: refresh, nothing changed",
+    "sql": "index: SQL over all figures",
+}
+"""What is asked of the index, in a process of its own."""
 
 
 def answers(settings: Settings) -> Finding:
@@ -55,19 +64,22 @@ def answers(settings: Settings) -> Finding:
             if made % 1000 == 0:
                 note(f"web-index: {made:,} of {number:,} reviews made")
         listed_s, built_s = built(directory)
+        pages = [_served(directory) for _ in range(settings.pairs)]
         costs = [_probed(directory) for _ in range(settings.pairs)]
         peer = _beside(directory, Path(folder))
-    samples = {name: [one[name] for one in costs] for name in (*NAMES, "bytes")}
+    served_costs = {name: [one[name] for one in pages] for name in (*SERVED, "bytes")}
+    samples = {name: [one[name] for one in costs] for name in NAMES}
     about = f"{number:,} reviews: "
     rows = [
         Row(f"{about}first making, list complete", "s", listed_s),
         Row(f"{about}first making, all figures", "s", built_s),
-        *(_row(about, name, samples[name], peer) for name in NAMES),
+        *(_row(f"{about}{SERVED[name]}", name, served_costs[name], peer) for name in SERVED),
+        *(_row(f"{about}{NAMES[name]}", name, samples[name], {}) for name in NAMES),
     ]
-    peak = max(samples["bytes"])
+    peak = max(served_costs["bytes"])
     rows.append(
         Row(
-            f"{about}largest resident memory",
+            f"{about}largest resident memory of the server",
             "MB",
             peak / 1e6,
             peer["bytes"] / 1e6 if peer else None,
@@ -76,7 +88,10 @@ def answers(settings: Settings) -> Finding:
         )
     )
     peers_samples = {f"tensorboard_{name}": [value] for name, value in peer.items()}
-    return Finding(rows, {**samples, **peers_samples, "listed_s": [listed_s], "built_s": [built_s]})
+    served_samples = {f"served_{name}": values for name, values in served_costs.items()}
+    return Finding(
+        rows, {**served_samples, **samples, **peers_samples, "listed_s": [listed_s], "built_s": [built_s]}
+    )
 
 
 def built(directory: Path) -> tuple[float, float]:
@@ -96,16 +111,22 @@ def built(directory: Path) -> tuple[float, float]:
     return listed_s, built_s
 
 
-def _row(about: str, name: str, values_ms: list[float], peer: Mapping[str, float]) -> Row:
+def _row(text: str, name: str, values_ms: list[float], peer: Mapping[str, float]) -> Row:
     median, goal_ms = Estimate.of(values_ms).median, GOALS_MS.get(name)
     return Row(
-        f"{about}{NAMES[name]}",
+        text,
         "ms",
         median,
         peer.get(name),
         goal=f"< {goal_ms}" if goal_ms else "",
         met=median < goal_ms if goal_ms else None,
     )
+
+
+def _served(directory: Path) -> dict[str, float]:
+    costs = served.measured(directory)
+    note(f"web-index: pages: {', '.join(f'{name} {costs[name]:.0f}' for name in SERVED)} ms")
+    return costs
 
 
 def _probed(directory: Path) -> dict[str, float]:

@@ -45,10 +45,10 @@ def compare(
     from iogauge.results.tables import bounds_of
 
     if not 2 <= len(set(ids)) <= MOST:
-        raise UsageError(f"{len(set(ids))} reviews to compare", hint=f"choose 2 to {MOST}")
+        raise UsageError(f"{len(set(ids))} reviews cannot be compared", hint=f"choose 2 to {MOST}")
     if baseline not in ids:
         raise UsageError(
-            f"{baseline}: not one of the reviews to compare", hint="choose one of them as baseline"
+            f"{baseline}: is not among the reviews to compare", hint="choose one of them as baseline"
         )
     _check_metrics(metrics)
     first = cursor.execute(
@@ -97,4 +97,4 @@ def _check_metrics(metrics: Collection[str]) -> None:
     from iogauge.results.tables import METRICS
 
     if unknown := [metric for metric in metrics if metric not in METRICS]:
-        raise UsageError(f"there is no figure {unknown[0]!r}", hint=f"figures: {', '.join(METRICS)}")
+        raise UsageError(f"there is no figure {unknown[0]!r}", hint=f"use one of: {', '.join(METRICS)}")

@@ -91,12 +91,12 @@ def private_copy(source: Path, directory: Path) -> Path:
     """
     if not directory.exists():
         own = Path(tempfile.mkdtemp(dir=directory.parent))
-        copy_database(source, own / NAME)
         try:
+            copy_database(source, own / NAME)
             own.rename(directory)
-        except OSError:
+        except BaseException as error:
             durable.remove_tree(own)
-            if not directory.exists():
+            if not isinstance(error, OSError) or not directory.exists():
                 raise
     return directory / NAME
 
@@ -197,21 +197,52 @@ class Database:
 
 
 def _opened(path: Path) -> duckdb.DuckDBPyConnection | None:
-    """Open a database, and make it anew if it is missing, damaged or of another version; None: it is in use."""
+    """Open a database, and make it anew if it is missing, damaged or of another version; None: it cannot be opened now.
+
+    An error that says nothing of the file leaves it as it is: without memory, a good one cannot be read.
+    """
     import duckdb
 
     if path.exists():
         try:
             connection = connect(path)
-            if connection.sql("SELECT version FROM versions").fetchall() == [(VERSION,)]:
-                connection.sql("SELECT count(*) FROM reviews").fetchall()
+            if _is_current(connection):
                 return connection
             connection.close()
         except duckdb.Error as error:
-            if "Could not set lock" in str(error):
+            if not is_damage(error):
                 return None
     _remove(path)
     return _made(path)
+
+
+def _is_current(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether a database has the tables of this version. Raises duckdb.Error."""
+    import duckdb
+
+    try:
+        current = connection.sql("SELECT version FROM versions").fetchall() == [(VERSION,)]
+        connection.sql("SELECT count(*) FROM reviews").fetchall()
+    except (duckdb.CatalogException, duckdb.BinderException):
+        return False
+    return current
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Return whether an error says that the file of a database is damaged."""
+    import duckdb
+
+    outside = ("Could not set lock", "Cannot open file", "No space left")
+    if any(reason in str(error) for reason in outside):
+        return False
+    damages = (
+        duckdb.IOException,
+        duckdb.SerializationException,
+        duckdb.InternalException,
+        duckdb.FatalException,
+    )
+    # A block with a wrong checksum is an error of no special kind.
+    return isinstance(error, damages) or type(error) is duckdb.Error
 
 
 def _made(path: Path) -> duckdb.DuckDBPyConnection:

@@ -78,6 +78,8 @@ class Exploration:
     """How many reviews have such a figure."""
     groups: int
     """How many groups there are, of which ``points`` has at most ``MOST_GROUPS``."""
+    in_all: int
+    """How many points these groups have, of which ``points`` has at most ``MOST_ROWS``."""
 
 
 def loads(cursor: duckdb.DuckDBPyConnection, ids: Sequence[str] = ()) -> list[Load]:
@@ -114,7 +116,7 @@ def explore(
 
     for name, word, words in (("over", over, PLACES), ("group", group, GROUPS), ("metric", metric, METRICS)):
         if word not in words:
-            raise UsageError(f"{name} {word[:40]!r}: there is none", hint=f"one of: {', '.join(words)}")
+            raise UsageError(f"{name} {word[:40]!r} is unknown", hint=f"use one of: {', '.join(words)}")
     low, high = bounds_of(metric)
     chosen, values = _chosen(ids)
     values |= {"suite": load.suite, "series": load.series, "direction": load.direction}
@@ -144,7 +146,7 @@ def explore(
             CASE WHEN count(DISTINCT review) = 1 THEN any_value(review) ELSE '' END,
             count(DISTINCT review) AS reviews, count(*), median(value),
             CASE WHEN count(*) = 1 THEN min(low) ELSE min(value) END,
-            CASE WHEN count(*) = 1 THEN max(high) ELSE max(value) END, bool_and(supported)
+            CASE WHEN count(*) = 1 THEN max(high) ELSE max(value) END, bool_and(supported), count(*) OVER ()
         FROM (SELECT * FROM rows SEMI JOIN shown USING (grouped)) GROUP BY grouped, place{by_review}
         ORDER BY {_ORDERS[over]} LIMIT {MOST_ROWS[over]}
         """,
@@ -154,7 +156,9 @@ def explore(
         f"WITH {rows} SELECT count(DISTINCT review), count(DISTINCT grouped) FROM rows", values
     ).fetchone()
     assert counts is not None  # an aggregate has a row
-    return Exploration(tuple(ExploredPoint(*point) for point in points), *counts)
+    reviews, groups = counts
+    in_all = points[0][-1] if points else 0
+    return Exploration(tuple(ExploredPoint(*point[:-1]) for point in points), reviews, groups, in_all)
 
 
 _ORDERS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from iogauge.errors import IogaugeError
 from iogauge.index import compare, explore, select, sql
-from iogauge.index.database import Database
+from iogauge.index.database import Database, is_damage
 from iogauge.index.refresh import Changes, OnProgress, refresh
 from iogauge.index.rows import Choice, Page, ReviewRow
 
@@ -38,6 +39,7 @@ class Index:
         self._only = only
         self._refreshing = Lock()
         self._copying = Lock()
+        self._asked: Counter[Path] = Counter()
         self._copies = tempfile.TemporaryDirectory(prefix="iogauge-sql-")
         self._damaged = False
 
@@ -83,18 +85,20 @@ class Index:
         stop = stop or Event()
         with self._refreshing:
             try:
-                if not self._damaged:
-                    return self._refresh(on_progress, stop)
-            except duckdb.Error:
-                pass  # The file is damaged: it holds nothing that the reviews do not.
-            try:
+                try:
+                    if not self._damaged:
+                        return self._refresh(on_progress, stop)
+                except duckdb.Error as error:
+                    if not is_damage(error):
+                        raise
+                    # The file holds nothing that the reviews do not.
                 self._database.rebuild()
                 self._damaged = False
                 return self._refresh(on_progress, stop)
             except duckdb.Error as error:
                 raise IogaugeError(
                     f"{self._database.path}: the index cannot be written: {error}",
-                    hint="free some space, and remove this file: it is made again",
+                    hint="free some memory and space; this file can be removed: it is made again",
                 ) from error
 
     def _refresh(self, on_progress: OnProgress, stop: Event) -> Changes:
@@ -227,18 +231,31 @@ class Index:
 
         Raises IogaugeError if it fails, is refused, or ends early.
         """
+        with self._copy() as copies:
+            return sql.answer(
+                statement,
+                database=self._database.path,
+                copies=copies,
+                most_rows=most_rows,
+                timeout_s=timeout_s,
+            )
+
+    @contextmanager
+    def _copy(self) -> Iterator[Path]:
+        """Yield the directory of the copy to ask, and remove older copies which no statement asks any more."""
         with self._copying:
             copies = Path(self._copies.name, str(self._database.generation))
             for older in copies.parent.iterdir():
-                if older.name.isdecimal() and older != copies:
+                # One without a number is being made, or was left when the process that made it was ended.
+                is_left = older not in self._asked if older.name.isdecimal() else not self._asked
+                if is_left and older != copies:
                     shutil.rmtree(older, ignore_errors=True)
-        return sql.answer(
-            statement,
-            database=self._database.path,
-            copies=copies,
-            most_rows=most_rows,
-            timeout_s=timeout_s,
-        )
+            self._asked[copies] += 1
+        try:
+            yield copies
+        finally:
+            with self._copying:
+                self._asked -= Counter([copies])  # which drops those that are 0
 
     def close(self) -> None:
         """Close the index. Calls in other threads fail."""
@@ -263,12 +280,15 @@ class Index:
                 yield cursor
         except duckdb.OutOfMemoryException as error:
             raise IogaugeError(
-                f"the index needs more memory: {error}", hint="ask for less at a time"
-            ) from error
-        except (duckdb.IOException, duckdb.InternalException, duckdb.FatalException) as error:
-            self._damaged = True
-            raise IogaugeError(
-                f"{self._database.path}: the index is damaged: {error}", hint="refresh it: it is made again"
+                f"the index needs more memory: {error}", hint="free some memory, or choose fewer reviews"
             ) from error
         except (duckdb.Error, UnicodeEncodeError) as error:
-            raise IogaugeError(f"the index has no answer: {error}", hint="change the question") from error
+            if isinstance(error, duckdb.Error) and is_damage(error):
+                self._damaged = True
+                raise IogaugeError(
+                    f"{self._database.path}: the index is damaged: {error}",
+                    hint="refresh it: it is made again",
+                ) from error
+            raise IogaugeError(
+                f"the index has no answer: {error}", hint="choose other reviews or another figure"
+            ) from error

@@ -6,10 +6,11 @@ made to do harm, becomes a row that says so: it must not end the reading of the 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,12 +20,19 @@ from iogauge.errors import IogaugeError
 from iogauge.index.headline import headline_of
 from iogauge.results.tables import FIGURES, rows_of
 from iogauge.store import Review
+from iogauge.store.find import refuse_irregular
 from iogauge.store.names import MANIFEST
 from iogauge.store.notes import read_notes
 from iogauge.store.outputs import refuse_name
 
 MOST_MANIFEST_BYTES = 64 << 20
 """No review of iogauge has a manifest of this size."""
+MOST_TEXT = 500
+"""Characters of each text that the list keeps of a manifest; no true one is longer."""
+MOST_LISTED = 64
+"""How many drives, targets and suites the list keeps of a review."""
+MOST_FIGURES_BYTES = 16 << 20
+"""No review of iogauge has figures of this size."""
 _MOST_SEED = 2**64 - 1
 
 T = TypeVar("T")
@@ -69,13 +77,13 @@ def _listed(source: Source) -> dict[str, Any]:
     return {
         "review": source.id,
         "created": _created(manifest.created_at),
-        "drives": [*dict.fromkeys(target.model or target.path for target in manifest.targets)],
-        "targets": [target.path for target in manifest.targets],
-        "host": manifest.machine.hostname,
-        "cpu": manifest.machine.cpu,
-        "suites": [*dict.fromkeys(plan.suite for plan in manifest.plans)],
-        "pace": manifest.pace,
-        "state": manifest.state,
+        "drives": _bounded(dict.fromkeys(target.model or target.path for target in manifest.targets)),
+        "targets": _bounded(target.path for target in manifest.targets),
+        "host": _cut(manifest.machine.hostname),
+        "cpu": _cut(manifest.machine.cpu),
+        "suites": _bounded(dict.fromkeys(plan.suite for plan in manifest.plans)),
+        "pace": _cut(manifest.pace),
+        "state": _cut(manifest.state),
         "seed": manifest.seed if manifest.seed <= _MOST_SEED else None,
         "repeats": manifest.repeats,
         "planned": len(manifest.steps),
@@ -88,31 +96,30 @@ def _listed(source: Source) -> dict[str, Any]:
 
 def _figures(source: Source) -> ReadFigures:
     review = _opened(source)
-    _refuse_irregular(review.path)
+    refuse_irregular(review.path)
     rows = [{**row, "review": source.id} for row in rows_of(review)]
     headline = headline_of(review)
     review.keep_computed()
-    return ReadFigures(pa.Table.from_pylist(rows, schema=FIGURES), asdict(headline) if headline else None)
+    table = pa.Table.from_pylist(rows, schema=FIGURES)
+    if table.nbytes > MOST_FIGURES_BYTES:
+        raise IogaugeError(f"{review.path}: too many figures for a review", hint="remove this directory")
+    if headline is None:
+        return ReadFigures(table, None)
+    fields = asdict(headline)
+    return ReadFigures(table, {**fields, "sentence": _cut(fields["sentence"])})
 
 
 def _opened(source: Source) -> Review:
     path = Path(source.path)
     refuse_name(path)
-    if (path / MANIFEST).is_file() and (path / MANIFEST).stat().st_size > MOST_MANIFEST_BYTES:
+    status = (path / MANIFEST).lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise IogaugeError(
+            f"{path / MANIFEST}: not a file of its own", hint="iogauge leaves no such entry: remove it"
+        )
+    if status.st_size > MOST_MANIFEST_BYTES:
         raise IogaugeError(f"{path / MANIFEST}: too large for a manifest", hint="remove this directory")
     return Review.open(path)
-
-
-def _refuse_irregular(path: Path) -> None:
-    """Raise IogaugeError if a file to be read is a pipe, a device or a link, which iogauge never leaves in a review."""
-    steps = [entry.path for entry in os.scandir(path / "steps") if entry.is_dir(follow_symlinks=False)]
-    for folder in (str(path), *steps):
-        for entry in os.scandir(folder):
-            if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
-                raise IogaugeError(
-                    f"{entry.path}: neither a file nor a directory",
-                    hint="iogauge leaves no such entry: remove it",
-                )
 
 
 def _created(text: str) -> datetime | None:
@@ -128,9 +135,27 @@ def _guarded(read: Callable[[], T], source: Source) -> T | Problem:
     try:
         return read()
     except IogaugeError as error:
-        return Problem(str(error), error.hint or "")
+        return Problem(_cut(str(error)), _cut(error.hint or ""))
     except Exception as error:  # whatever a file made by a stranger brings about
         return Problem(
-            f"{source.id}: cannot be read: {type(error).__name__}: {error}",
+            _cut(f"{source.id}: cannot be read: {type(error).__name__}: {error}"),
             "restore it from a copy, or remove it",
         )
+
+
+def ended_early(source: Source) -> Problem:
+    """Return the problem of a review whose reading ended its process."""
+    return Problem(
+        _cut(f"{source.id}: reading it ended its process: it may need too much memory"),
+        "restore it from a copy, or remove it",
+    )
+
+
+def _bounded(texts: Iterable[str]) -> list[str]:
+    return [_cut(text) for text in islice(texts, MOST_LISTED)]
+
+
+def _cut(text: str) -> str:
+    """Return a text that is short, and is UTF-8 even if it names a file that is not."""
+    cut = text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 3]}..."
+    return cut.encode("utf-8", "backslashreplace").decode()

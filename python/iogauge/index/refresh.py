@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 """The most reviews that are saved at once."""
+_FIGURES_HERE = 0
+"""Of how many reviews this process reads the figures itself: of none, since nobody knows what that takes."""
 _BATCH_S = 2.0
 """So long after the last batch, the next is saved."""
 
@@ -85,6 +87,7 @@ def refresh(
         review for review, place in places.items() if known.get(review) != (place.measured, place.notes)
     ]
     _read_manifests(database, places, changed, on_progress, stop)
+    _mark_running(database, places)  # figures can take long
     _read_figures(database, places, on_progress, stop)
     _mark_running(database, places)
     if changed or removed:
@@ -102,12 +105,12 @@ def _read_manifests(
 ) -> None:
     if not changed:
         return
-    from iogauge.index.read import Problem, Source, read_manifest
+    from iogauge.index.read import Problem, Source, ended_early, read_manifest
 
     sources = [Source(review, places[review].path) for review in _newest_first(changed, places)]
     done = 0
     on_progress(Progress("manifests", done, len(sources)))
-    for batch in _batches(results_of(read_manifest, sources, stop=stop)):
+    for batch in _batches(results_of(read_manifest, sources, ended_early=ended_early, stop=stop)):
         rows = [
             {"review": source.id, "problem": result.text, "hint": result.hint}
             if isinstance(result, Problem)
@@ -135,12 +138,13 @@ def _read_figures(
         return
     import pyarrow as pa
 
-    from iogauge.index.read import Problem, Source, read_figures
+    from iogauge.index.read import Problem, Source, ended_early, read_figures
 
     sources = [Source(review, places[review].path) for review in due]
     done = 0
     on_progress(Progress("figures", done, len(sources)))
-    for batch in _batches(results_of(read_figures, sources, stop=stop)):
+    read = results_of(read_figures, sources, ended_early=ended_early, stop=stop, few=_FIGURES_HERE)
+    for batch in _batches(read):
         headlines, tables = [], []
         for source, result in batch:
             row = {"review": source.id, "read_as": due[source.id]}
@@ -182,14 +186,9 @@ def _due(database: Database, places: Mapping[str, Place]) -> dict[str, str]:
 
 
 def _mark_running(database: Database, places: Mapping[str, Place]) -> None:
-    """Note which reviews a process writes now. Only those with steps to run can be among them."""
+    """Note which reviews a process writes now, also of those with all steps complete: a search plans more."""
     with database.cursor() as cursor:
-        rows = cursor.execute(
-            "SELECT review, running FROM listed "
-            "WHERE problem IS NULL AND (running OR complete < planned OR planned = 0)"
-        ).fetchall()
-    if not rows:
-        return
+        rows = cursor.execute("SELECT review, running FROM listed WHERE problem IS NULL").fetchall()
     locked = locked_files()
     switched = [
         review

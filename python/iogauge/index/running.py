@@ -27,6 +27,8 @@ def locked_files() -> frozenset[int]:
 
 def is_running(path: str, locked: frozenset[int]) -> bool:
     """Return whether a process holds the lock of the review at ``path``."""
+    if not locked:
+        return False
     try:
         return os.lstat(f"{path}/{LOCK}").st_ino in locked
     except OSError:

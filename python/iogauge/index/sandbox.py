@@ -30,6 +30,7 @@ MEMORY_BYTES = 1 << 30
 ANSWER_BYTES = 64 << 20
 """The largest answer."""
 _HINT = "ask with SELECT or DESCRIBE, of the tables reviews and figures; DESCRIBE figures lists its columns"
+_LESS = "add WHERE or LIMIT, or select fewer columns"
 
 
 class _RefusedError(Exception):
@@ -82,7 +83,7 @@ def _answer(copy: Path, question: Mapping[str, Any]) -> pa.Buffer:
         connection = connect(copy, memory=MEMORY, read_only=True)
         statements = connection.extract_statements(statement)
         if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
-            raise _RefusedError("sql: one statement that reads is allowed", _HINT)
+            raise _RefusedError("sql: only one SELECT or DESCRIBE is allowed", _HINT)
         relation = connection.sql(statement)
         assert relation is not None  # a SELECT has an answer
         batches = relation.limit(most_rows).to_arrow_reader(1024)
@@ -91,10 +92,10 @@ def _answer(copy: Path, question: Mapping[str, Any]) -> pa.Buffer:
             for batch in batches:
                 stream.write_batch(batch)
                 if sink.tell() > ANSWER_BYTES:
-                    raise _RefusedError("sql: the answer is too large", "ask for fewer rows or columns")
+                    raise _RefusedError("sql: the answer is too large", _LESS)
         return sink.getvalue()
     except (duckdb.OutOfMemoryException, MemoryError, pa.ArrowMemoryError) as error:
-        raise _RefusedError("sql: the statement needs too much memory", "ask for less at a time") from error
+        raise _RefusedError("sql: the statement needs too much memory", _LESS) from error
     except (duckdb.Error, pa.ArrowException) as error:
         raise _RefusedError(f"sql: {' '.join(str(error).split())}", _HINT) from error
 

@@ -118,7 +118,7 @@ def _ordered(order: str) -> str:
     name = order.removeprefix("-")
     if name not in ORDERS:
         raise UsageError(
-            f"order {order!r}: there is none", hint=f"one of {', '.join(ORDERS)}, perhaps after a -"
+            f"there is no order {order!r}", hint=f"use one of {', '.join(ORDERS)}; a - before it reverses it"
         )
     return f"{ORDERS[name]} {'DESC' if order.startswith('-') else 'ASC'} NULLS LAST, review"
 

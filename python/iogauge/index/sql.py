@@ -18,12 +18,15 @@ LONGEST = 100_000
 """Characters of a statement."""
 _START_S = 30.0
 """The time in which a process starts and copies the index, on a busy machine."""
+_LESS = "add WHERE or LIMIT, or select fewer columns"
 
 
 def answer(statement: str, *, database: Path, copies: Path, most_rows: int, timeout_s: float) -> pa.Table:
     """Return the answer to a statement; see ``Index.sql``. ``copies`` is the directory of the copy to ask."""
     if len(statement) > LONGEST:
-        raise UsageError(f"sql: {len(statement):,} characters", hint=f"write at most {LONGEST:,}")
+        raise UsageError(
+            f"sql: {len(statement):,} characters are too many", hint=f"write at most {LONGEST:,}"
+        )
     question = {
         "database": str(database),
         "copies": str(copies),
@@ -47,9 +50,7 @@ def answer(statement: str, *, database: Path, copies: Path, most_rows: int, time
         raise _too_long(timeout_s)
     kind, _, content = process.stdout.partition(b"\n")
     if process.returncode or kind not in (b"ok", b"error"):
-        raise IogaugeError(
-            "sql: the statement ended its process: it needs too much memory", hint="ask for less at a time"
-        )
+        raise IogaugeError("sql: the statement needs too much memory", hint=_LESS)
     if kind == b"error":
         error = json.loads(content)
         raise IogaugeError(error["message"], hint=error["hint"])
@@ -59,4 +60,4 @@ def answer(statement: str, *, database: Path, copies: Path, most_rows: int, time
 
 
 def _too_long(timeout_s: float) -> IogaugeError:
-    return IogaugeError(f"sql: no answer within {timeout_s:g} s", hint="ask for less at a time")
+    return IogaugeError(f"sql: no answer within {timeout_s:g} s", hint=_LESS)

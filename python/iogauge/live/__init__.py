@@ -1,4 +1,4 @@
-"""What a running measurement says of itself: the feed that it writes, and what others read of it.
+"""The feed of a running measurement: how it is written, and what others read of it.
 
 A feed is a file of JSON lines in the user's runtime directory. The process that measures writes it (``feed.Feed``);
 any other process of the same user finds it (``finding.feeds``), follows it (``reader.Reader``) and sums it up for a

@@ -74,6 +74,7 @@ class Feed(AbstractContextManager["Feed"]):
         self._rows: dict[Place, PlannedRow] = {}
         self._distributions: set[Place] = set()
         self._steadiness: dict[Place, Steadiness] = {}
+        self._criteria: dict[Place, float] = {}
         self._number = 0
         self._label: str | None = None
         self._notices: dict[str, None] = {}
@@ -114,7 +115,7 @@ class Feed(AbstractContextManager["Feed"]):
         self._end_step(complete=False)
         self._number += not search
         self._label = _cut(label)
-        self._rows, self._distributions, self._steadiness = {}, set(), {}
+        self._rows, self._distributions, self._steadiness, self._criteria = {}, set(), {}, {}
         self._write(
             "step",
             {
@@ -137,15 +138,21 @@ class Feed(AbstractContextManager["Feed"]):
         self._write("rows", {"rows": listed(self._rows)}, heads=())
 
     def interval(self, interval: Interval) -> None:
-        """Publish an interval, or keep it until others are to be published with it."""
+        """Publish an interval, or keep it until others are to be published with it.
+
+        How far its row is from a steady state is published with it: virtual time brings that many times a second, too.
+        """
         if self._segments is None:
             return
-        for neighbours in self._pending.add(interval):
+        due = self._pending.add(interval)
+        for neighbours in due:
             self._publish(neighbours)
         place = interval.stage, interval.row
         steadiness = self._steadiness.get(place)
         if steadiness and (criterion := steadiness.add(interval)) is not None:
-            self._steady(place, attained=False, criterion=criterion)
+            self._criteria[place] = criterion
+        if due and place in self._criteria:
+            self._steady(place, attained=False, criterion=self._criteria.pop(place))
 
     def drive(self, news: DriveNews) -> None:
         """Publish what a drive said of itself."""
@@ -245,7 +252,7 @@ class Feed(AbstractContextManager["Feed"]):
             return
         try:
             self._segments.write(event, fields, heads=heads)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, IogaugeError) as error:
             self.reason = str(error)
             self._segments.close()
             self._segments = None

@@ -6,15 +6,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from iogauge.live.bands import BANDS, begin_ns
 from iogauge.schema import Direction, Interval, Kind, Tally
 from iogauge.stats.histogram import Histogram
 
-BANDS = 25
-"""Quarters of a decade from 1 us on; the last one has all latencies from 1 s on."""
-EDGES_NS: NDArray[np.float64] = 1000 * 10 ** (np.arange(1, BANDS) / 4)
-"""Where a band ends and the next begins."""
+_EDGES_NS = np.array([begin_ns(band) for band in range(1, BANDS)])
 QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
 
 
@@ -78,6 +75,6 @@ def bands(histogram: Histogram) -> list[list[int]]:
     >>> bands(Histogram.of([200, 1_500, 1_999, 90_000_000, 5_000_000_000]))
     [[0, 2], [1, 1], [19, 1], [24, 1]]
     """
-    places = np.searchsorted(EDGES_NS, histogram.midpoints, side="right")
+    places = np.searchsorted(_EDGES_NS, histogram.midpoints, side="right")
     counts = np.bincount(places, weights=histogram.counts, minlength=BANDS)
     return [[int(place), int(counts[place])] for place in np.flatnonzero(counts)]

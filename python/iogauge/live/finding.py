@@ -10,10 +10,10 @@ from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.live.places import Writer, directories, segments_in, why_not_private
-from iogauge.live.reader import Event, Reader
+from iogauge.live.reader import Event, Reader, parsed
 
-_TAIL_BYTES = 8192
-"""More than the last event of a feed takes."""
+_TAIL_BYTES = 32 << 10
+"""More than the last event of a feed takes: its text has 2000 characters, of up to 12 bytes in JSON."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +84,14 @@ def feeds() -> list[FeedInfo]:
 
 def _info(directory: Path, writer: Writer) -> FeedInfo | None:
     """Return what a feed says of itself; None if it says nothing, or that it has ended."""
-    segments = writer.segments(directory)
-    reader = Reader(directory, writer)
-    try:
-        begin = next((event for event in reader.read(0) if event["event"] == "begin"), None)
-    finally:
-        reader.close()
-    if begin is None or not segments or _ended(writer.segment(directory, segments[-1])):
+    segments = [writer.segment(directory, number) for number in writer.segments(directory)]
+    if not segments or _ended(segments[-1]):
         return None
-    with contextlib.suppress(KeyError, TypeError):  # Another version wrote it.
-        return _described(begin, writer.segment(directory, segments[0]))
+    with contextlib.suppress(OSError, KeyError, TypeError):  # It was removed, or another version wrote it.
+        with segments[0].open("rb") as file:
+            begin = parsed(file.readline())
+        if begin is not None and begin["event"] == "begin":
+            return _described(begin, segments[0])
     return None
 
 

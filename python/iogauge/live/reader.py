@@ -37,8 +37,9 @@ class Reader:
 
         Call it again with the number of the last event that it returned. Where events are lost because the reader came
         late, ``{"event": "gap", "from": ..., "to": ...}``, which has no number, stands for them; the current ``begin``,
-        ``step`` and ``rows`` follow it nevertheless. Never waits, and never raises: a feed that cannot be read has no
-        events.
+        ``step`` and ``rows`` follow it nevertheless, with ``"again": true``: their numbers are within the gap.
+
+        Never waits, and never raises: a feed that cannot be read has no events.
         """
         if after != self._seq:
             self.close()
@@ -84,7 +85,7 @@ class Reader:
         while data := self._file.read(_READ_BYTES):
             lines = (self._rest + data).split(b"\n")
             self._rest = lines.pop()
-            if events := self._news(filter(None, map(_parsed, lines))):
+            if events := self._news(filter(None, map(parsed, lines))):
                 return events, False
         return [], True
 
@@ -98,18 +99,21 @@ class Reader:
             seq = record["seq"]
             if seq <= self._seq:
                 continue
-            if record.pop(AGAIN, False):
+            if AGAIN in record:
                 self._repeated.append(record)
                 continue
             if seq - self._seq - 1 > len(self._repeated):
                 events.append({"event": "gap", "from": self._seq + 1, "to": seq - 1})
+            else:
+                for repeated in self._repeated:
+                    del repeated[AGAIN]  # nothing else is lost, so these are simply the next ones
             events += [*self._repeated, record]
             self._repeated = []
             self._seq = seq
         return events
 
 
-def _parsed(line: bytes) -> Event | None:
+def parsed(line: bytes) -> Event | None:
     """Return the event of a line; None if it is none."""
     try:
         record = json.loads(line)

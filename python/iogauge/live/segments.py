@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +25,9 @@ Event = dict[str, Any]
 class Segments:
     """The files of one feed. Raises OSError and IogaugeError if they cannot be written.
 
+    ``directory``: where they lie; None: the first of ``places.directories`` that can be used. If it is removed, as the
+    runtime directory is when its user logs out, they go on in it made again, or in the next one.
+
     ``most_bytes``: the size of a segment. ``clock`` returns Unix seconds.
     """
 
@@ -34,7 +38,8 @@ class Segments:
         most_bytes: int = SEGMENT_BYTES,
         clock: Callable[[], float],
     ) -> None:
-        self._directory = make_directory() if directory is None else directory
+        self._given = directory
+        self._directory = self._made()
         self._most_bytes = most_bytes
         self._clock = clock
         self._writer = Writer.of_this_process()
@@ -54,7 +59,10 @@ class Segments:
         """
         self._seq += 1
         record = {"seq": self._seq, "at": round(self._clock(), 3), "event": event, **fields}
-        if self._bytes >= self._most_bytes:
+        if self._file is not None and os.fstat(self._file.fileno()).st_nlink == 0:
+            self._directory = self._made()
+            self._next()
+        elif self._bytes >= self._most_bytes:
             self._next()
         if heads is not None:
             for kind in (event, *heads):
@@ -68,6 +76,12 @@ class Segments:
             with contextlib.suppress(OSError):
                 self._file.close()
             self._file = None
+
+    def _made(self) -> Path:
+        if self._given is None:
+            return make_directory()
+        self._given.mkdir(mode=0o700, exist_ok=True)
+        return self._given
 
     def _next(self) -> None:
         self.close()

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from iogauge.live.places import AGAIN
 
 Event = Mapping[str, Any]
 
@@ -99,7 +101,8 @@ class State:
 
     def add(self, event: Event) -> None:
         """Take the next event. An event of an unknown kind changes nothing."""
-        self.seq, self.at = event.get("seq", self.seq), event.get("at", self.at)
+        if AGAIN not in event:
+            self.seq, self.at = event.get("seq", self.seq), event.get("at", self.at)
         take: Callable[[Event], None] | None = {
             "begin": self._began,
             "step": self._step,
@@ -114,6 +117,18 @@ class State:
         }.get(event["event"])
         if take:
             take(event)
+
+    def copy(self) -> State:
+        """Return a state that later events do not change. Events themselves never change, so both have the same."""
+        return replace(
+            self,
+            rows={place: replace(row, intervals=row.intervals.copy()) for place, row in self.rows.items()},
+            drives=dict(self.drives),
+            throttled=dict(self.throttled),
+            notices=self.notices.copy(),
+            steps=self.steps.copy(),
+            _simulated_s=dict(self._simulated_s),
+        )
 
     @property
     def running_rows(self) -> list[Row]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iogauge.stats.figure import Figure
-from iogauge.stats.figures import QUANTILES
+from iogauge.stats.figure import QUANTILES, Figure
 from iogauge.stats.steady import RANGE
 from iogauge.text import numbers
 

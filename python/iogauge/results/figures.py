@@ -3,21 +3,23 @@
 A review has histograms and intervals, another tool's result perhaps only percentiles, and a publication a number in a
 table. ``PositionFigure`` holds what they share, so that comparisons, SQL and exports can treat them alike.
 
-This module judges and compares nothing. ``stats.figures`` computes the figures of a review, as for charts.
+This module judges and compares nothing. ``stats.figures`` computes the figures of a review, as for charts. It imports
+little, because a list of reviews needs the names of metrics at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from iogauge.results.position import Position, PositionKey
-from iogauge.results.run import Run
-from iogauge.results.suite_result import SuiteResult
-from iogauge.stats.figure import Figure, Unit, written
-from iogauge.stats.figures import QUANTILES, StepFigures
-from iogauge.workload import jobs_of
-from iogauge.workload.diskspd.versions import loop_of
+from iogauge.stats.figure import QUANTILES, Figure, Unit, written
+
+if TYPE_CHECKING:
+    from iogauge.results.position import Position, PositionKey
+    from iogauge.results.run import Run
+    from iogauge.results.suite_result import SuiteResult
+    from iogauge.stats.figures import StepFigures
 
 IOPS = "iops"
 RATE = "rate_Bps"
@@ -122,6 +124,9 @@ def _loop(result: SuiteResult, run: Run) -> str:
     version = result.manifest.versions.get("diskspd", "")
     if not version:
         return ""
+    from iogauge.workload import jobs_of
+    from iogauge.workload.diskspd.versions import loop_of
+
     jobs = jobs_of(run.plan).jobs
     return loop_of(
         version, max((job.iodepth for job in jobs if job.name == result.plan.measured_job), default=1)

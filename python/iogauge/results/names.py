@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from iogauge.results.suite_result import SuiteResult
+if TYPE_CHECKING:
+    from iogauge.results.suite_result import SuiteResult
 
 _MAKERS = {
     *(

@@ -8,6 +8,8 @@ from typing import Literal
 from iogauge.text import numbers
 
 Unit = Literal["ns", "IOPS", "B/s", "W"]
+QUANTILES = (0.5, 0.99, 0.999, 0.9999)
+"""Median and tail, as the write-pressure chart offers them."""
 
 
 @dataclass(frozen=True)

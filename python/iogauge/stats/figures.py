@@ -24,9 +24,6 @@ from iogauge.stats.moments import Moment, moments, rate_with_interval
 from iogauge.stats.quantiles import Latencies, Sample
 from iogauge.stats.selection import Selection, latencies
 
-QUANTILES = (0.5, 0.99, 0.999, 0.9999)
-"""Median and tail, as the write-pressure chart offers them."""
-
 
 class Course(Protocol):
     """A step over time, and its rates with the intervals that follow."""

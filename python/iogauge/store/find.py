@@ -52,6 +52,31 @@ def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Directory]:
                 continue  # an unreadable directory has no review to show
 
 
+def refuse_irregular(review: Path) -> None:
+    """Raise IogaugeError if a review has a pipe, a device or a link, which iogauge never leaves in one.
+
+    A review may come from a stranger: reading a pipe would never end, and a link may lead to any file.
+    """
+    folders = [str(review)]
+    while folders:
+        try:
+            entries = list(os.scandir(folder := folders.pop()))
+        except FileNotFoundError:
+            continue  # a step that was being written has been renamed
+        except OSError as error:
+            raise IogaugeError(
+                f"{folder}: cannot be listed: {error.strerror}", hint="make it readable for you"
+            ) from error
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif not entry.is_file(follow_symlinks=False):
+                raise IogaugeError(
+                    f"{entry.path}: neither a file nor a directory",
+                    hint="iogauge leaves no such entry: remove it",
+                )
+
+
 def _opened(path: Path) -> Directory:
     try:
         return Directory(path, Review.open(path), reported=read_summary(path))

@@ -7,6 +7,7 @@ fails: a file that is missing, of another kind, or not text counts as far as it 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -60,15 +61,49 @@ def read_notes(directory: Path) -> Notes:
     return Notes(text, tags_of(text))
 
 
-def check_notes(text: str) -> None:
-    """Raise UsageError if a text is too long for notes, or cannot be written as UTF-8."""
+def editable_notes(directory: Path, *, most_bytes: int = MOST_BYTES) -> tuple[str, str]:
+    """Return the text of the notes on a review, and its version, which another text does not have.
+
+    Raises IogaugeError if a text that replaces this one would lose what is in the file: it is longer than
+    ``most_bytes``, not UTF-8, or not a file.
+    """
+    path = directory / NOTES
+    text = read_notes(directory).text
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return "", version_of("")
+    except OSError:
+        status = None
+    if status is None or not stat.S_ISREG(status.st_mode):
+        why = "not a file that can be read"
+    elif status.st_size > most_bytes:
+        why = f"{status.st_size:,} bytes, and at most {most_bytes:,} can be edited here"
+    elif "\N{REPLACEMENT CHARACTER}" in text or len(text.encode()) != status.st_size:
+        why = "not UTF-8"
+    else:
+        return text, version_of(text)
+    raise IogaugeError(f"{path}: {why}", hint="edit the file itself")
+
+
+def version_of(text: str) -> str:
+    """Return the version of a text.
+
+    >>> version_of("a") == version_of("a") != version_of("b")
+    True
+    """
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_notes(text: str, *, most_bytes: int = MOST_BYTES) -> None:
+    """Raise UsageError if a text is longer than notes may be, or cannot be written as UTF-8."""
     try:
         size_bytes = len(text.encode())
     except UnicodeEncodeError:
         raise UsageError("notes: not UTF-8", hint="write them as UTF-8") from None
-    if size_bytes > MOST_BYTES:
+    if size_bytes > most_bytes:
         raise UsageError(
-            f"notes: {size_bytes:,} bytes, and at most {MOST_BYTES:,} are kept",
+            f"notes: {size_bytes:,} bytes, and at most {most_bytes:,} are kept",
             hint="shorten them, or keep the long text in a file of its own",
         )
 

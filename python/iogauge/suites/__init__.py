@@ -70,7 +70,10 @@ __all__ = [
     "SuiteRequest",
     "SuiteResult",
     "TextTable",
+    "is_shipped",
+    "load_no_files",
     "ratio",
+    "shipped_suite",
     "suite_of",
     "suite_to_judge",
     "times",
@@ -114,15 +117,40 @@ DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressu
 """The suites of a review whose command names none."""
 
 
+def is_shipped(name: str) -> bool:
+    """Return whether a suite is one of iogauge's own, among them the preparation in a saved review.
+
+    >>> is_shipped("mixed"), is_shipped("/tmp/mixed.py")
+    (True, False)
+    """
+    return name in SUITES or name == Precondition.NAME
+
+
+def shipped_suite(name: str) -> Suite:
+    """Return one of iogauge's own suites. Raises UsageError for any other name; no file is read."""
+    if not is_shipped(name):
+        raise UsageError(
+            f"there is no suite {name!r} among iogauge's own", hint=f"suites: {', '.join(SUITES)}"
+        )
+    return Precondition() if name == Precondition.NAME else SUITES[name]
+
+
+_loads_files = True
+
+
+def load_no_files() -> None:
+    """Let ``suite_of`` refuse files in this process, for a review that may come from a stranger."""
+    global _loads_files  # noqa: PLW0603 (nothing allows it again)
+    _loads_files = False
+
+
 def suite_of(name_or_path: str) -> Suite:
     """Return a suite by its name, or by the path of a Python file, which is run, or of a TOML plan.
 
     Raises UsageError if there is no such suite, and IogaugeError if the file defines none.
     """
-    if name_or_path == Precondition.NAME:  # a saved review's preparation
-        return Precondition()
-    if name_or_path in SUITES:
-        return SUITES[name_or_path]
+    if is_shipped(name_or_path) or not _loads_files:
+        return shipped_suite(name_or_path)
     if name_or_path.endswith(".py"):
         return python_file.load(Path(name_or_path), taken=SUITES)
     if name_or_path.endswith(".toml"):

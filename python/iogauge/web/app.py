@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import traceback
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.web import session
-from iogauge.web.guard import Guard
+from iogauge.web.guard import SIGN_IN_AT, Guard
 from iogauge.web.pages import REPORT, STATIC, VEGA, Pages, asset_text
-from iogauge.web.views import compare, explore, live, models, review, reviews, start
+from iogauge.web.views import reviews
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,8 +34,8 @@ if TYPE_CHECKING:
     from iogauge.web.settings import Settings
     from iogauge.web.starting import Starter
 
-VIEWS = (reviews, review, live, compare, explore, start, models)
-"""Each has ``routes()``."""
+VIEWS = ("review", "live", "compare", "explore", "start", "models")
+"""The views beside the list. Each has ``routes()``, and is imported when one of them is first asked for."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,12 @@ def make_app(
 
     app = Starlette(
         routes=[
-            Route("/session", sign_in, methods=["POST"]),
+            Route(SIGN_IN_AT, sign_in, methods=["POST"]),
             Route(f"/static/{VEGA}", report_script),
             Route(f"/static/{REPORT}", report_script),
             Mount("/static", StaticFiles(directory=STATIC)),
-            *(route for view in VIEWS for route in view.routes()),
+            *reviews.routes(),
+            Mount("/", _Views()),
         ],
         middleware=[Middleware(Guard, settings=settings), Middleware(_Refreshing, refresher=refresher)],
         exception_handlers={HTTPException: _missing, IogaugeError: _failed, Exception: _broken},
@@ -83,6 +87,27 @@ def make_app(
     return app
 
 
+class _Views:
+    """ASGI application: the views of ``VIEWS``, whose import takes half a second. The list does not wait for it."""
+
+    def __init__(self) -> None:
+        self._importing = threading.Lock()
+        self._router: Router | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        router = await run_in_threadpool(self._imported) if self._router is None else self._router
+        await router(scope, receive, send)
+
+    def _imported(self) -> Router:
+        with self._importing:
+            if self._router is None:
+                modules = [import_module(f"iogauge.web.views.{name}") for name in VIEWS]
+                routes = [route for module in modules for route in module.routes()]
+                self._router = Router(routes=routes, redirect_slashes=False)
+            return self._router
+
+
 class _Refreshing:
     """ASGI middleware: whoever asks for a page may look for a review that has just been saved."""
 
@@ -91,17 +116,16 @@ class _Refreshing:
         self._refresher = refresher
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and look for changes."""
+        """Pass a request on, then look for changes: the page does not wait for that."""
+        await self._app(scope, receive, send)
         if self._refresher and scope["type"] == "http" and not scope["path"].startswith("/static/"):
             self._refresher.soon()
-        await self._app(scope, receive, send)
 
 
 async def report_script(request: Request) -> Response:
     """Return a script that a report has, too."""
     text = await run_in_threadpool(asset_text, request.url.path.rpartition("/")[2])
-    headers = {"cache-control": "max-age=86400"}
-    return Response(text, media_type="text/javascript", headers=headers)
+    return Response(text, media_type="text/javascript")
 
 
 async def sign_in(request: Request) -> Response:
@@ -116,7 +140,7 @@ async def sign_in(request: Request) -> Response:
         )
     response = Response(status_code=204)
     response.set_cookie(
-        session.COOKIE,
+        session.cookie_name(request.headers["host"]),
         session.cookie_of(token),
         httponly=True,
         samesite="strict",
@@ -130,7 +154,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     """Return the JSON object in the body of a request. Raises UsageError if there is none."""
     try:
         content = await request.json()
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, ClientDisconnect):
         content = None
     if not isinstance(content, dict):
         raise UsageError("the request has no JSON object", hint="send an object, such as {}")

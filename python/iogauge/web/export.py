@@ -175,13 +175,16 @@ def _reviewed(index: Index, pages: Pages, row: ReviewRow, site: dict[str, str]) 
 def _review_files(rows: Collection[ReviewRow]) -> dict[str, str]:
     """Return the file of each review, by its address on the server."""
     files: dict[str, str] = {}
+    taken: set[str] = set()
     for row in rows:
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", row.id).strip("-.")[:80] or "here"
         number, name = 1, f"review-{stem}.html"
-        while name in files.values():
+        # Some file systems do not tell upper from lower case.
+        while name.casefold() in taken:
             number += 1
             name = f"review-{stem}-{number}.html"
         files[SERVER.review(row.id)] = name
+        taken.add(name.casefold())
     return files
 
 

@@ -9,6 +9,7 @@ page needs the cookie. A request is refused with a page, or as JSON, that says w
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -37,8 +38,12 @@ PER_SECOND = 100
 MOST_CLIENTS = 1000
 """Clients whose requests are counted; the one that was idle longest is forgotten first."""
 
-OPEN_TO_ALL = ("/static/", "/session")
-"""What is shown without the cookie: scripts and styles, which are public, and the exchange of the token."""
+STATIC = "/static/"
+"""Scripts and styles, which are public."""
+SIGN_IN_AT = "/session"
+"""Where the token is exchanged for the cookie."""
+_DIGEST = re.compile(rb"[0-9a-f]{12}")
+"""The query of a script or style whose address changes with its text."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -106,6 +111,8 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                if message["status"] == 200 and _is_unchanging(scope):
+                    headers.setdefault("cache-control", "max-age=86400")
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
@@ -126,36 +133,42 @@ class Guard:
         settings = self._settings
         port = scope["server"][1] if scope.get("server") else settings.port
         names = headers.getlist("host")
-        if len(names) != 1 or names[0] not in settings.hosts(port):
+        host = names[0].lower() if len(names) == 1 else ""
+        if host not in settings.hosts(port):
             return Refusal(
                 421,
                 "this server does not have that name",
                 "open the link that the server printed, or start it with the name that you use",
             )
         client = scope["client"][0] if scope.get("client") else ""
-        if not self._rate.allows(client):
+        signed_in = self._is_signed_in(headers, host)
+        # Other users of this computer have the same address: without the cookie, they use up a rate of their own.
+        if not self._rate.allows(f"{client} signed in" if signed_in else client):
             return Refusal(429, "too many requests", f"send at most {PER_SECOND} a second")
         if len(scope.get("raw_path") or b"") + len(scope.get("query_string", b"")) > LONGEST_TARGET:
-            return Refusal(414, "the address is too long", f"it may have {LONGEST_TARGET:,} bytes")
+            return Refusal(414, "the address is too long", f"send at most {LONGEST_TARGET:,} bytes")
         method, site = scope["method"], headers.get("sec-fetch-site", "same-origin")
         if method in ("GET", "HEAD"):
             visited = (
                 headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
             )
             if site not in ("same-origin", "none") and not visited:
-                return Refusal(403, "a page of another site wants this", "open it from the list of reviews")
+                return Refusal(
+                    403, "another site's page asked for this page", "open it from the list of reviews"
+                )
         elif method == "POST":
-            if refusal := self._refused_change(headers, f"{settings.scheme}://{names[0]}", site):
+            if refusal := self._refused_change(headers, f"{settings.scheme}://{host}", site):
                 return refusal
         else:
             return Refusal(405, f"{method} is not answered", "use GET, HEAD or POST")
-        if not scope["path"].startswith(OPEN_TO_ALL) and not self._is_signed_in(headers):
+        open_to_all = scope["path"].startswith(STATIC) or scope["path"] == SIGN_IN_AT
+        if not open_to_all and not signed_in:
             return Refusal(401, "sign in first", "open the link that the server printed, with its token")
         return None
 
     def _refused_change(self, headers: Headers, origin: str, site: str) -> Refusal | None:
         if headers.getlist("origin") != [origin] or site != "same-origin":
-            return Refusal(403, "a page of another site wants a change", "use the pages of this server")
+            return Refusal(403, "another site's page asked for a change", "use the pages of this server")
         if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return Refusal(415, "a change has to be sent as JSON", "set Content-Type: application/json")
         length = headers.get("content-length", "0")
@@ -163,16 +176,20 @@ class Guard:
             return _LARGE
         return None
 
-    def _is_signed_in(self, headers: Headers) -> bool:
+    def _is_signed_in(self, headers: Headers, host: str) -> bool:
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             return False
-        cookie = cookies.get(session.COOKIE)
+        cookie = cookies.get(session.cookie_name(host))
         return cookie is not None and session.is_cookie(cookie.value, self._settings.token)
 
 
-_LARGE = Refusal(413, "the request is too large", f"it may have {LARGEST_BODY:,} bytes")
+_LARGE = Refusal(413, "the request is too large", f"send at most {LARGEST_BODY:,} bytes")
+
+
+def _is_unchanging(scope: Scope) -> bool:
+    return scope["path"].startswith(STATIC) and bool(_DIGEST.fullmatch(scope.get("query_string", b"")))
 
 
 class _TooLargeError(Exception):

@@ -19,10 +19,12 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from iogauge.report.page import render
+import iogauge.report.page
 from iogauge.text.cells import micro
 
 TEMPLATES = Path(__file__).parent / "templates"
+OF_REPORTS = Path(iogauge.report.page.__file__).parent / "templates"
+"""The templates of a report, of which views use parts."""
 STATIC = Path(__file__).parent / "static"
 VEGA = "vega.js"
 """The script with Vega, Vega-Lite and Vega-Embed, which is made at first use: ``window.vegaEmbed``."""
@@ -81,7 +83,7 @@ class Pages:
     def __init__(self, *, allow_start: bool = False) -> None:
         self._allow_start = allow_start
         self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader([TEMPLATES, render.TEMPLATES]),
+            loader=jinja2.FileSystemLoader([TEMPLATES, OF_REPORTS]),
             autoescape=True,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
@@ -129,7 +131,7 @@ class Pages:
             link=links,
             views=[(name, text, links.to(name)) for name, text in shown if links.to(name)],
             asset=lambda name: _asset(name, place),
-            policy=Markup(_policy(place)),
+            policy=Markup("" if place == "server" else _policy(place)),
             **context,
         )
 
@@ -152,6 +154,8 @@ def _asset(name: str, place: Place) -> Markup:
 def asset_text(name: str) -> str:
     """Return the text of a script or style, or of a script that a report has, too: ``VEGA`` or ``REPORT``."""
     if name in (VEGA, REPORT):
+        from iogauge.report.page import render  # half a second, for which the list does not wait
+
         return render.scripts()[(VEGA, REPORT).index(name)]
     return (STATIC / name).read_text("utf-8")
 

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from iogauge.errors import IogaugeError
 from iogauge.web.quiet import leave_workers_cpus, lower_priority
-from iogauge.web.settings import PORT, Settings
+from iogauge.web.settings import PORT, Settings, split_name
 
 MOST_CONNECTIONS = 128
 """Connections at once; further ones get status 503."""
-HEAD_S = 10.0
-"""A client has to send the head of its request within this time."""
+REQUEST_S = 10.0
+"""A client has to send its request, head and body, within this time."""
 LARGEST_HEAD = 32 * 1024
 """Bytes of the head of a request that is not complete yet."""
 CPUS_EVERY_S = 2.0
@@ -35,29 +36,29 @@ class _Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._head_timer = self.loop.call_later(HEAD_S, self._close_if_silent)
+        self._deadline = self.loop.call_later(REQUEST_S, self._close_if_incomplete)
 
     def handle_events(self) -> None:
         super().handle_events()
-        if not self._waits_for_head:
-            self._head_timer.cancel()
+        if not self._is_incomplete:
+            self._deadline.cancel()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # The next request of the connection has a head of its own.
-        self._head_timer = self.loop.call_later(HEAD_S, self._close_if_silent)
+        # The next request of the connection has a time of its own.
+        self._deadline.cancel()
+        self._deadline = self.loop.call_later(REQUEST_S, self._close_if_incomplete)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_timer.cancel()
+        self._deadline.cancel()
         super().connection_lost(exc)
 
     @property
-    def _waits_for_head(self) -> bool:
-        # The cycle of the request before stays until the next request is complete.
-        return self.cycle is None or self.cycle.response_complete
+    def _is_incomplete(self) -> bool:
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
-    def _close_if_silent(self) -> None:
-        if self._waits_for_head:
+    def _close_if_incomplete(self) -> None:
+        if self._is_incomplete:
             self.transport.close()
 
 
@@ -151,6 +152,5 @@ def bind(settings: Settings) -> socket.socket:
 def link_of(settings: Settings, sock: socket.socket) -> str:
     """Return the link with the token that a user opens."""
     port = sock.getsockname()[1]
-    name = settings.names[0] if settings.names else settings.address
-    host = f"[{name}]" if ":" in name else name
-    return f"{settings.scheme}://{host}:{port}/#token={quote(settings.token, safe='')}"
+    host, own_port = split_name(settings.names[0] if settings.names else settings.address)
+    return f"{settings.scheme}://{host}:{own_port or port}/#token={quote(settings.token, safe='')}"

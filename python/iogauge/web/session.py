@@ -17,11 +17,21 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.store import durable
 
-COOKIE = "iogauge"
-"""The name of the cookie."""
 SHORTEST = 16
 """A token of fewer characters could be guessed."""
 _BYTES = 24
+
+
+def cookie_name(host: str) -> str:
+    """Return the name of the cookie of a server, by the Host header of its requests.
+
+    A browser sends a cookie to every port of a host: the port in its name keeps two servers apart.
+
+    >>> cookie_name("127.0.0.1:8384"), cookie_name("[::1]")
+    ('iogauge-8384', 'iogauge')
+    """
+    port = host.rpartition(":")[2]
+    return f"iogauge-{port}" if port.isdecimal() else "iogauge"
 
 
 def cookie_of(token: str) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from iogauge.errors import UsageError
+
 PORT = 8384
 """The port that the server listens on, if it is free."""
+_NAME = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +26,7 @@ class Settings:
     port: int = PORT
     """The port of the server; 0: any free one."""
     names: tuple[str, ...] = ()
-    """Further names by which browsers may address the server, without a port."""
+    """Further names by which browsers may address the server: HOST, or HOST:PORT where they use another port."""
     certificate: Path | None = None
     """A PEM file with the certificate of the server; None: no TLS."""
     key: Path | None = None
@@ -29,18 +34,27 @@ class Settings:
     allow_start: bool = False
     """Whether pages may start and end reviews, and write notes."""
 
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if not _NAME.fullmatch(name):
+                raise UsageError(
+                    f"{name!r} is not a name of a server",
+                    hint="write it as in an address of the browser: lab.example or localhost:9000",
+                )
+
     @property
     def scheme(self) -> str:
         """``http``, or ``https`` with TLS."""
         return "https" if self.certificate else "http"
 
     def hosts(self, port: int) -> frozenset[str]:
-        """Return every value of the Host header that is answered."""
+        """Return every value of the Host header that is answered, in lower case."""
         loopback = ("127.0.0.1", "localhost", "[::1]")
-        address = f"[{self.address}]" if ":" in self.address else self.address
-        names = {address, *self.names, *(loopback if self.is_loopback else ())}
+        names = (self.address, *self.names, *(loopback if self.is_loopback else ()))
+        pairs = {(host, int(own or port)) for host, own in map(split_name, names)}
         default = 443 if self.certificate else 80
-        return frozenset(f"{name}:{port}" for name in names) | (names if port == default else frozenset())
+        with_port = frozenset(f"{host}:{number}" for host, number in pairs)
+        return with_port | {host for host, number in pairs if number == default}
 
     @property
     def is_loopback(self) -> bool:
@@ -49,4 +63,19 @@ class Settings:
         >>> Settings(directory=Path(), token="t", address="::1").is_loopback
         True
         """
-        return self.address == "::1" or self.address.startswith("127.")
+        try:
+            return ipaddress.ip_address(self.address).is_loopback
+        except ValueError:
+            return self.address.lower() == "localhost"
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return the host, as in an address of the browser, and its port; empty: it has none.
+
+    >>> split_name("Localhost:9000"), split_name("::1"), split_name("[::1]:9000")
+    (('localhost', '9000'), ('[::1]', ''), ('[::1]', '9000'))
+    """
+    host, colon, port = name.lower().rpartition(":")
+    if colon and (":" not in host or host.endswith("]")):
+        return host, port
+    return (f"[{name.lower()}]" if ":" in name and not name.endswith("]") else name.lower()), ""

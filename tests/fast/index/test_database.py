@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from iogauge.errors import IogaugeError
@@ -118,6 +119,45 @@ def test_a_directory_that_cannot_be_written_has_a_private_index(
     monkeypatch.setattr(database.os, "access", lambda *_: False)
     assert listed(tmp_path) == ["a"]
     assert {path.name for path in tmp_path.iterdir()} == {"a"}
+
+
+def test_an_index_is_not_removed_for_want_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(tmp_path / "a")
+    listed(tmp_path)
+    before = (tmp_path / FILE).stat().st_ino
+
+    def fail(*_: object, **__: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate")
+
+    with Index.open(tmp_path) as index:
+        monkeypatch.setattr("iogauge.index.index.refresh", fail)
+        with pytest.raises(IogaugeError, match="failed to allocate"):
+            index.refresh()
+        assert index.reviews().total == 1
+    monkeypatch.setattr(database, "connect", fail)
+    assert database._opened(tmp_path / FILE) is None
+    assert (tmp_path / FILE).stat().st_ino == before
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(database, "copy_database", fail)
+    with pytest.raises(OSError, match="No space left"):
+        database.private_copy(tmp_path / FILE, tmp_path / "copies")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_stays_as_long_as_a_statement_asks_it(tmp_path: Path) -> None:
+    with Index.open(tmp_path) as index:
+        with index._copy() as copies:
+            copies.mkdir()
+            index._database.generation += 1
+            with index._copy():
+                assert copies.exists()
+        with index._copy():
+            assert not copies.exists()
 
 
 def test_a_closed_index_says_so(tmp_path: Path) -> None:

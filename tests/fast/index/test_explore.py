@@ -102,6 +102,6 @@ def test_the_groups_with_most_reviews_are_shown(
     "wrong", [{"metric": "seed"}, {"over": "review"}, {"group": "target; DROP TABLE figures"}]
 )
 def test_other_names_are_refused(index: Index, load: Load, wrong: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match="there is none"):
+    with pytest.raises(UsageError, match="is unknown"):
         index.explore(load, **{"metric": "iops", **wrong})  # type: ignore[arg-type]
     assert index.explore(load, "iops").points

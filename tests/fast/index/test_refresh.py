@@ -12,6 +12,7 @@ import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.index import Changes, Index, Progress
+from iogauge.index.read import MOST_TEXT
 from iogauge.store import Review
 from iogauge.store.notes import write_notes
 from tests.fast.index.saved import complete, saved
@@ -138,6 +139,40 @@ def test_files_that_would_never_end_are_not_read(tmp_path: Path) -> None:
         rows = index.reviews(order="id").rows
     assert [row.id for row in rows] == ["a", "b", "c"]
     assert all(row.problem and row.hint for row in rows)
+
+
+def test_a_manifest_that_leads_elsewhere_is_not_read(tmp_path: Path) -> None:
+    other = saved(tmp_path / "other" / "a", host="secret")
+    (tmp_path / "served" / "a").mkdir(parents=True)
+    (tmp_path / "served" / "a" / "manifest.json").symlink_to(other.path / "manifest.json")
+    with Index.open(tmp_path / "served") as index:
+        index.refresh()
+        row = index.row("a")
+    assert row is not None
+    assert "not a file of its own" in row.problem
+    assert row.host == ""
+
+
+def test_a_file_whose_name_is_not_text_is_a_problem_of_its_review_alone(tmp_path: Path) -> None:
+    review = saved(tmp_path / "a", run=("p0",))
+    os.mkfifo(os.fsencode(review.path) + b"/\xff")
+    saved(tmp_path / "b", run=("p0",))
+    with Index.open(tmp_path) as index:
+        index.refresh()
+        row, other = index.row("a"), index.row("b")
+    assert row is not None
+    assert other is not None
+    assert "\\xff" in row.problem or "\\udcff" in row.problem
+    assert not other.problem
+
+
+def test_texts_of_any_length_are_cut(tmp_path: Path) -> None:
+    saved(tmp_path / "a", host="h" * 3_000_000, model="m" * 3_000_000)
+    with Index.open(tmp_path) as index:
+        index.refresh()
+        row = index.row("a")
+    assert row is not None
+    assert len(row.host) == len(row.drives[0]) == MOST_TEXT
 
 
 def test_hostile_names_are_data(tmp_path: Path) -> None:

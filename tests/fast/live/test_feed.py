@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from iogauge.live import segments
 from iogauge.live.feed import MOST_DISTRIBUTIONS, Feed
 from iogauge.live.pending import Pending
+from iogauge.live.steadiness import Steadiness
 from iogauge.machine.samples.news import DriveNews
-from iogauge.schema import Direction, Interval, Job, Notice, PerDirection
+from iogauge.schema import Direction, Interval, Job, Notice, PerDirection, SteadyPlan
 from iogauge.schema.facts import Code
 from tests import builders, report_records
 from tests.fast.live import feeds
@@ -208,6 +211,9 @@ class Full:
     def flush(self) -> None:
         """Do nothing."""
 
+    def fileno(self) -> int:
+        return 0  # a file that has not been removed
+
     def close(self) -> None:
         raise OSError(28, "No space left on device")
 
@@ -222,6 +228,52 @@ def test_a_full_disk_ends_the_feed_and_not_the_run(
         feed.interval(builders.interval(0, {READ: tally()}))
         feed.message("a word")
     assert "No space left" in feed.reason
+
+
+def test_a_feed_goes_on_when_its_directory_is_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "runtime"
+    directory.mkdir()
+    with feeds.feed(directory) as feed:
+        feed.step("a", expected_s=None)
+        reader = feeds.reader(directory)
+        assert [event["seq"] for event in reader.read(0)] == [1, 2]
+        shutil.rmtree(directory)
+        feed.message("a word")
+        assert [event["event"] for event in reader.read(2)] == ["notice"]
+        reader.close()
+    assert not feed.reason
+    assert kinds(directory) == ["begin", "step", "notice", "step_end", "end"]
+
+
+def test_a_feed_whose_directory_cannot_be_made_again_ends(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with feeds.feed(tmp_path / "a" / "b") as feed:
+        shutil.rmtree(tmp_path / "a")
+        feed.message("a word")
+    assert "No such file" in feed.reason
+
+
+def test_steadiness_comes_no_more_often_than_intervals(tmp_path: Path) -> None:
+    steady = SteadyPlan(
+        figure="iops",
+        slope=False,
+        percent=True,
+        limit=5,
+        duration_ns=2 * 10**9,
+        ramp_ns=0,
+        interval_ns=10**9,
+    )
+    passing = (0.01 * number for number in count())
+    with feeds.feed(tmp_path, virtual=True) as feed:
+        feed._pending = Pending(virtual=True, clock=lambda: next(passing))
+        feed.step("a", expected_s=None)
+        feed.started(report_records.plan([Job(name="reader")]))
+        feed._rows[0, 0].steady = steady
+        feed._steadiness[0, 0] = Steadiness(steady)
+        for index in range(500):
+            feed.interval(builders.interval(index, {READ: tally(10)}))
+    published = kinds(tmp_path)
+    assert 0 < published.count("steady") <= published.count("interval") < 250
 
 
 def test_feeds_of_processes_that_have_ended_are_removed(tmp_path: Path) -> None:

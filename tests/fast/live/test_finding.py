@@ -59,6 +59,13 @@ def test_a_feed_of_another_version_hides_no_other(tmp_path: Path) -> None:
             beside.communicate()
 
 
+def test_an_end_of_many_characters_is_found() -> None:
+    with Feed(title="a") as feed:
+        assert len(feeds()) == 1
+        feed.conclude("failed", "\N{GRINNING FACE}" * 2000)
+    assert feeds() == []
+
+
 def test_a_directory_of_others_is_not_read(tmp_path: Path) -> None:
     with Feed(title="a"):
         (tmp_path / "iogauge").chmod(0o755)

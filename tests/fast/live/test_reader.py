@@ -48,7 +48,7 @@ class Client:
                 lost |= set(range(event["from"], event["to"] + 1))
                 continue
             numbers.append(event["seq"])
-            assert "again" not in event
+            assert event.get("again", False) == (event["seq"] in lost)
             if event["seq"] in lost:
                 assert event["event"] in HEADS
             else:
@@ -75,6 +75,9 @@ class Pieces:
 
     def flush(self) -> None:
         """Do nothing: nothing is buffered."""
+
+    def fileno(self) -> int:
+        return self._file.fileno()
 
     def close(self) -> None:
         self._file.close()

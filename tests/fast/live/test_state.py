@@ -21,6 +21,21 @@ def test_rows_and_their_rates() -> None:
     assert first.spread() == 0.0
 
 
+def test_a_copy_stays_as_it_is() -> None:
+    events = feeds.measurement(names=("a", "b"), seconds=3)
+    state = feeds.folded(events)
+    copy = state.copy()
+    assert copy == state
+    for event in (
+        feeds.interval(3),
+        {"event": "notice", "text": "a word", "hint": ""},
+        {"event": "step_end", "label": "a", "complete": True, "text": ""},
+        {"event": "drive", "path": "/dev/a", "temperature_C": 40.0, "throttled": True},
+    ):
+        state.add({**event, "seq": 50, "at": 110.0})
+    assert copy == feeds.folded(events)
+
+
 def test_only_rows_of_the_running_stage_are_shown() -> None:
     state = feeds.folded(feeds.measurement(names=("a",)))
     rows = [{"stage": stage, "row": 0, "name": f"of {stage}", "asked_iops": {}} for stage in range(2)]

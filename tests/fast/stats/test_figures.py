@@ -6,8 +6,8 @@ import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, Job, JobFile, Kind, RowResult, RunRecord, Rw, Tally
-from iogauge.stats.figure import Figure
-from iogauge.stats.figures import QUANTILES, StepFigures, ratio, step_figures
+from iogauge.stats.figure import QUANTILES, Figure
+from iogauge.stats.figures import StepFigures, ratio, step_figures
 from tests import builders
 
 READ, WRITE = Direction.READ, Direction.WRITE

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from iogauge.stats.figures import QUANTILES, StepFigures, step_figures
+from iogauge.stats.figure import QUANTILES
+from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.pooled import pooled, variations
 from tests import builders
 

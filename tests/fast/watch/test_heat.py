@@ -1,4 +1,4 @@
-"""The heat strip: what each character says, with and without colours."""
+"""The heat map: what each character says, with and without colours."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_what_is_asked_for_is_beside_what_is_done() -> None:
         text[2:5]
         == [
             "jobs: 1 a  [2 b]  ",
-            "       IOPS      asked   MB/s     mean      p50      p99    p99.9   p99.99      max",
+            "       IOPS   rate set   MB/s     mean      p50      p99    p99.9   p99.99      max",
             "read  1,000  2,000 50%  4.096  40.0 us  35.0 us  1.10 ms  1.50 ms  1.70 ms  2.00 ms",
         ][:1]
         + text[3:5]
@@ -114,7 +114,7 @@ def test_steadiness_drives_and_notices() -> None:
     state.add({"event": "notice", "seq": 30, "text": "a word", "hint": "a remedy"})
     text = drawn(state, lines=40)
     assert "not steady yet: 3 %, limit 2 %" in text
-    assert "/dev/nvme0n1: 72 °C, hot, throttles (in 1 reading so far)" in text
+    assert "/dev/nvme0n1: 72 °C, hot, throttled (in 1 reading so far)" in text
     assert {"note: a word", "  hint: a remedy"} <= set(text)
 
 
@@ -123,7 +123,7 @@ def test_a_silent_feed_and_lost_events_are_said() -> None:
     state.add({"event": "gap", "from": 9, "to": 10})
     text = drawn(state, now=130.0)
     assert text[1].endswith("no news for 27 s")
-    assert "2 events came too late to be shown" in text
+    assert "2 earlier events are missing: the feed had dropped them before they were read" in text
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_silent_feed_and_lost_events_are_said() -> None:
         ({"outcome": "done", "text": ""}, True, "run of /dev/drive: done in 5 s"),
         ({"outcome": "failed", "text": "EIO"}, True, "run of /dev/drive: failed after 5 s: EIO"),
         ({"outcome": "interrupted", "text": ""}, False, "run of /dev/drive: interrupted after 5 s"),
-        (None, False, "run of /dev/drive: its process has gone without saying how it ended"),
+        (None, False, "run of /dev/drive: its process has ended without reporting an outcome"),
     ],
 )
 def test_how_it_ended(end: dict[str, str] | None, is_running: bool, first: str) -> None:
@@ -173,7 +173,7 @@ def test_space_pauses_the_display_and_not_the_state() -> None:
     before = drawn(state, chosen)
     state.add({**feeds.interval(3, read=feeds.figures(9)), "seq": 50, "at": 150.0})
     assert drawn(state, chosen, now=150.0) == before
-    assert before[-1].startswith("paused  space: go on with the display")
+    assert before[-1].startswith("paused  space: continue the display")
     chosen.press(" ", state, 151.0)
     assert drawn(state, chosen, now=151.0) != before
 
@@ -191,7 +191,7 @@ def test_the_end_is_asked_for_first() -> None:
     calls: list[str] = []
     state, chosen = feeds.folded(feeds.measurement()), view(interrupt=lambda: calls.append("end"))
     chosen.press("e", state, 104.0)
-    assert drawn(state, chosen)[-1] == "end this measurement? y ends it, any other key does not"
+    assert drawn(state, chosen)[-1] == "end this measurement? y: end it; any other key: let it run"
     chosen.press("n", state, 104.0)
     assert calls == []
     for key in "ey":
@@ -210,7 +210,7 @@ def test_a_measurement_that_cannot_be_ended_says_why() -> None:
     assert drawn(state, chosen)[-1] == "process 7: Operation not permitted"
 
 
-def test_help_explains_keys_and_strip() -> None:
+def test_help_explains_keys_and_heat_map() -> None:
     state, chosen = feeds.folded(feeds.measurement()), view()
     chosen.press("?", state, 104.0)
     text = "\n".join(drawn(state, chosen))

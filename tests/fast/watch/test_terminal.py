@@ -24,7 +24,10 @@ from iogauge.cli.watch import chosen
 from iogauge.cli.watch.terminal import ENTER, LEAVE
 from iogauge.errors import IogaugeError
 from iogauge.live import finding, places
+from iogauge.machine.tuning import owner
 from tests.fast.live import feeds
+
+pytestmark = pytest.mark.timeout(120)
 
 IOGAUGE = [sys.executable, "-m", "iogauge"]
 
@@ -114,17 +117,18 @@ def test_it_shows_pauses_switches_and_leaves(measured: subprocess.Popen[str]) ->
     terminal.press("\t")
     terminal.wait_for("[2 writer]")
     terminal.press(" ")
-    terminal.wait_for("go on with the display")
+    terminal.wait_for("continue the display")
     terminal.press("?")
     terminal.wait_for("Any key goes back")
     terminal.press("x")
     terminal.resize(100, 12)
     terminal.press(" ")
-    terminal.wait_for("space: pause")
+    while len(terminal.screens[-1]) != 12:  # it is drawn again each second
+        terminal.wait_for("space: pause")
     terminal.press("q")
     assert terminal.ended() == 0
     assert terminal.is_as_before()
-    assert terminal.left[-1] == f"it goes on: 'iogauge watch {measured.pid}' shows it again"
+    assert terminal.left[-1] == f"the measurement goes on: 'iogauge watch {measured.pid}' shows it again"
     assert terminal.left[0].startswith("run of /tmp/drive")
     assert len(terminal.screens[0]) == 24
     assert len(terminal.screens[-1]) == 12
@@ -183,7 +187,7 @@ def test_a_killed_measurement_is_said_to_be_gone(measured: subprocess.Popen[str]
     measured.kill()
     measured.wait()
     assert terminal.ended() == 0
-    assert terminal.left[0] == "run of /tmp/drive: its process has gone without saying how it ended"
+    assert terminal.left[0] == "run of /tmp/drive: its process has ended without reporting an outcome"
 
 
 @pytest.mark.slow
@@ -243,11 +247,28 @@ def test_ctrl_c_ends_the_run_and_the_screen_shows_how() -> None:
 
 
 @pytest.mark.slow
+def test_a_run_goes_on_and_ends_after_ctrl_z() -> None:
+    terminal = run_with_watch(runtime="100000")
+    terminal.wait_for("space: pause")
+    pid = terminal.process.pid
+    (screen,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.killpg(pid, signal.SIGTSTP)
+    terminal.wait_for(LEAVE)
+    while owner.state_of(int(screen)) != "T":
+        assert terminal.process.poll() is None
+    os.killpg(pid, signal.SIGCONT)
+    terminal.wait_for("space: pause")
+    os.killpg(terminal.process.pid, signal.SIGINT)
+    assert terminal.ended() == 130
+    assert terminal.is_as_before()
+
+
+@pytest.mark.slow
 def test_leaving_the_screen_does_not_end_the_run() -> None:
     terminal = run_with_watch(runtime="100000")
     terminal.wait_for("space: pause")
     terminal.press("q")
-    terminal.wait_for("it goes on")
+    terminal.wait_for("the measurement goes on: ")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.ended() == 130
     assert "reads a second" in "\n".join(terminal.left)
@@ -267,7 +288,7 @@ def test_what_is_meant_must_be_clear(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ([], None, "no measurement of this user is running"),
         ([info, other], None, f"2 measurements are running: {info.pid} \\(run of drive\\); 7 "),
         ([info], str(review), "no process is running this review"),
-        ([info], "12", "neither the directory of a running review nor a process"),
+        ([info], "12", "neither the directory of a running review nor the process ID"),
     ):
         with pytest.raises(IogaugeError, match=message) as raised:
             chosen(infos, which)

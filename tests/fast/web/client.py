@@ -41,7 +41,9 @@ class Client:
 
     def __init__(self, app: ASGIApp, *, signed_in: bool = True, token: str = TOKEN) -> None:
         self._app = app
-        self._cookie = {"cookie": f"{session.COOKIE}={session.cookie_of(token)}"} if signed_in else {}
+        self._cookie = (
+            {"cookie": f"{session.cookie_name(HOST)}={session.cookie_of(token)}"} if signed_in else {}
+        )
 
     def get(self, target: str, **headers: str) -> Answer:
         """Send a GET for a page; names of headers have underscores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,12 +34,9 @@ def client(said: list[str], monkeypatch: pytest.MonkeyPatch) -> Client:
             "broken": ZeroDivisionError("a <u>secret</u>"),
         }[request.path_params["how"]]
 
-    class View:
-        @staticmethod
-        def routes() -> list[Route]:
-            return [Route("/fails/{how}", fails)]
-
-    monkeypatch.setattr(application, "VIEWS", (View,))
+    view = SimpleNamespace(routes=lambda: [Route("/fails/{how}", fails)])
+    monkeypatch.setattr(application, "VIEWS", ("fails",))
+    monkeypatch.setattr(application, "import_module", lambda _: view)
     index: Any = None
     return Client(
         application.make_app(Settings(directory=Path(), token=TOKEN), index, say=said.append), signed_in=True
@@ -49,7 +47,7 @@ def test_the_token_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cannot
     answer = client.post("/session", {"token": TOKEN})
     assert answer.status == 204
     cookie = answer.headers["set-cookie"]
-    assert cookie.startswith(f"{session.COOKIE}={session.cookie_of(TOKEN)};")
+    assert cookie.startswith(f"iogauge-8384={session.cookie_of(TOKEN)};")
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert "Secure" not in cookie

@@ -1,4 +1,4 @@
-"""The view that compares: the answer, what differs around the drives, the figures, and what it says of the rest."""
+"""The view that compares: the answer, the differences in setup, the figures, and what it says of the rest."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def place(text: str, *parts: str) -> list[int]:
     return [text.index(part) for part in parts]
 
 
-def test_the_answer_then_what_differs_around_then_the_figures(client: Client) -> None:
+def test_the_answer_then_the_differences_in_setup_then_the_figures(client: Client) -> None:
     text = client.get(address("flash", "slow")).text
     places = place(
         text, "<h1>Flash 9000 vs Flash 5000</h1>", "more responsive than those of Flash 5000",
-        "What differs around them</h2>", "Findings</h2>", "Figures</h2>",
+        "Differences in setup</h2>", "Findings</h2>", "Figures</h2>",
     )  # fmt: skip
     assert places == sorted(places)
     assert re.search(r"<tr><th [^>]*>Pace</th><td [^>]*>quick</td><td [^>]*>full</td></tr>", text)
@@ -136,14 +136,17 @@ def test_many_reviews_are_side_by_side_with_a_row_for_each(client: Client) -> No
     text = client.get(address(*MANY, baseline="many/1")).text
     assert "<h1>10 reviews side by side</h1>" in text
     # Five of the drives are faster; a sixth can be apart by chance.
-    assert re.search("that of the baseline, Flash 1; intervals of [5-7] of 9 reviews are apart", text)
+    assert re.search("that of the baseline, Flash 1[.] [5-7] of 9 reviews differ from it: ", text)
     assert "No difference in host, processor, pace or state of the drive is recorded." in text
     assert "They differ in pace (2 different)" in client.get(address(*MANY, "slow")).text
-    (table,) = re.findall(r'<summary id="table-2">write-pressure, read, mean .*?</table>', text, re.DOTALL)
+    (table,) = re.findall(r'<summary id="table-1">write-pressure, read, mean .*?</table>', text, re.DOTALL)
     rows = re.findall(r"<tr[^>]*><th scope=\"row\".*?</tr>", table, re.DOTALL)
     assert [re.findall(r"Flash \d", row)[0] for row in rows] == [f"Flash {number}" for number in range(10)]
     assert ['class="apart"' in row for row in rows] == [number % 2 == 0 for number in range(10)]
     assert "<small>1.00x</small>" in rows[1]
+    tail = client.get(address(*MANY, baseline="many/1", metric="p99_ns")).text
+    assert re.findall('<summary id="table-.*?">(.*?) <', tail) == ["write-pressure, read, p99"]
+    assert "hint:" in client.get(address(*MANY, metric="none")).text
 
 
 @pytest.mark.parametrize("reviews", [("flash", "slow"), MANY])

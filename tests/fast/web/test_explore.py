@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,6 +17,7 @@ import pytest
 from iogauge.errors import UsageError
 from iogauge.index import Index
 from iogauge.index.explore import Exploration, ExploredPoint, Load
+from iogauge.live.finding import FeedInfo
 from iogauge.web.app import make_app
 from iogauge.web.exploring import answer as answering
 from iogauge.web.exploring.answer import Answer
@@ -22,6 +25,7 @@ from iogauge.web.exploring.columns import TABLES
 from iogauge.web.exploring.figures import Figures
 from iogauge.web.exploring.queries import BUILT_IN, Query
 from iogauge.web.settings import Settings
+from iogauge.web.views import explore as view
 from tests import reviews
 from tests.fast.web import client as browser
 from tests.fast.web.client import TOKEN, Client
@@ -51,6 +55,11 @@ def index(directory: Path) -> Iterator[Index]:
 @pytest.fixture(scope="module")
 def client(index: Index, directory: Path) -> Client:
     return Client(make_app(Settings(directory=directory, token=TOKEN), index))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "feeds", list)
 
 
 def chart(answer: browser.Answer) -> dict[str, Any]:
@@ -141,15 +150,15 @@ def test_hostile_texts_of_the_address_are_text(client: Client) -> None:
 @pytest.mark.parametrize(
     ("query", "message", "hint"),
     [
-        ("metric=nix", "metric &#39;nix&#39;: there is none", "one of: iops, rate_Bps"),
-        ("x=nix", "over &#39;nix&#39;: there is none", "one of: position, date, drive"),
-        ("group=nix", "group &#39;nix&#39;: there is none", "one of: drive, host, review, all"),
-        ("suite=nix", "suite &#39;nix&#39;: no review has it", "one of: write-pressure"),
-        ("x=date&at=nix", "at &#39;nix&#39;: not a number", "choose a position"),
+        ("metric=nix", "metric &#39;nix&#39; is unknown", "one of: iops, rate_Bps"),
+        ("x=nix", "over &#39;nix&#39; is unknown", "one of: position, date, drive"),
+        ("group=nix", "group &#39;nix&#39; is unknown", "one of: drive, host, review, all"),
+        ("suite=nix", "no review has the suite &#39;nix&#39;", "one of: write-pressure"),
+        ("x=date&at=nix", "at &#39;nix&#39; is not a number", "choose a position"),
         ("&".join(f"review={n}" for n in range(101)), "101 reviews are chosen", "at most 100"),
         ("sql=" + "x" * 6001, "6,001 characters are too many", "at most 6,000"),
         ("sql=selec", "Parser Error", "ask with SELECT"),
-        ("sql=" + quote("DROP TABLE figures"), "one statement that reads is allowed", "ask with SELECT"),
+        ("sql=" + quote("DROP TABLE figures"), "only one SELECT or DESCRIBE is allowed", "ask with SELECT"),
         (
             "sql=" + quote("SELECT 1 AS a, 2 AS b") + "&y=c",
             "y &#39;c&#39; is not among the columns",
@@ -243,6 +252,13 @@ def test_the_chart_of_an_answer_suits_its_columns() -> None:
         plotted({"name": ["a"], "n": [1.0]}, y="name")
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_place_in_a_chart(bad: float) -> None:
+    plot = plotted({"x": [1.0, bad, 3.0], "y": [1.0, 2.0, bad], "y_low": [bad, 1.0, 1.0]})
+    assert [(point.place, point.value, point.low) for point in plot.points] == [(1.0, 1.0, None)]
+    json.dumps(plot.chart().specs, allow_nan=False)
+
+
 def test_names_of_columns_cannot_be_code() -> None:
     plot = plotted({"a'] || alert(1) //": ["x"], "n[0].b\\": [1.0]})
     text = json.dumps(plot.chart().specs)
@@ -257,7 +273,7 @@ def test_the_answer_says_where_ranges_overlap() -> None:
             for n, (value, low, high) in enumerate(values)
         ]
         load = Load("queue-depth", "", "read", "queue depth", "in flight", ((8.0, ""),), 2)
-        return Figures(load, "iops", "position", 8.0, Exploration(tuple(points), 2, 2)).answer
+        return Figures(load, "iops", "position", 8.0, Exploration(tuple(points), 2, 2, len(points))).answer
 
     assert answer((100, 90, 110), (200, 190, 210)).endswith("highest on drive 1: 200 (190 to 210).")
     assert answer((100, 90, 110), (105, 95, 115)).endswith("(95 to 115), but their ranges overlap.")
@@ -265,3 +281,22 @@ def test_the_answer_says_where_ranges_overlap() -> None:
     assert (
         answer((100, 90, 110)) == "At 8 in flight, IOPS of reads (queue-depth) on drive 0: 100 (90 to 110)."
     )
+
+
+def test_a_query_waits_for_few_others_and_for_no_measurement(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view, "TURN_S", 0)
+    for _ in range(2):
+        assert view._turns.acquire(timeout=0)
+    busy = client.get(sql("SELECT 1 AS a"))
+    for _ in range(2):
+        view._turns.release()
+    assert busy.status == 400
+    assert "try again" in busy.text
+    feed = FeedInfo(1, 1, "mixed of /dev/sdx", None, (), (), False, 0.0, Path("none"))
+    monkeypatch.setattr(view, "feeds", lambda: [feed])
+    measuring = client.get("/explore.csv?sql=SELECT+1", accept="application/json")
+    assert (measuring.status, "mixed of /dev/sdx" in measuring.json["error"]) == (400, True)
+    monkeypatch.setattr(view, "feeds", lambda: [replace(feed, virtual=True)])
+    assert client.get(sql("SELECT 1 AS a")).status == 200

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
+from iogauge.errors import UsageError
 from iogauge.web import guard, session
 from iogauge.web.settings import Settings
 from tests.fast.web.client import HOST, ORIGIN, TOKEN, Client
@@ -76,7 +77,7 @@ def test_the_names_of_loopback_are_answered(client: Client, host: str) -> None:
 
 
 def test_two_host_headers_are_refused(client: Client) -> None:
-    cookie = f"{session.COOKIE}={session.cookie_of(TOKEN)}".encode()
+    cookie = f"iogauge-8384={session.cookie_of(TOKEN)}".encode()
     pairs = [(b"host", HOST.encode()), (b"host", b"evil.example"), (b"cookie", cookie)]
     assert client.send("GET", "/", headers=pairs).status == 421
     assert client.send("GET", "/", headers=pairs[2:]).status == 421
@@ -102,8 +103,73 @@ def test_without_the_cookie_only_the_sign_in_page_is_shown() -> None:
     data = client.send("GET", "/live/1/events", headers={"accept": "text/event-stream"})
     assert (data.status, data.json["error"]) == (401, "sign in first")
     assert client.get("/static/app.css").status == 200
-    assert client.get("/", cookie=f"{session.COOKIE}={'0' * 64}").status == 401
+    assert client.get("/", cookie=f"iogauge-8384={'0' * 64}").status == 401
     assert client.get("/", cookie="iogauge=\xff; =;;").status == 401
+
+
+@pytest.mark.parametrize("path", ["/sessionX", "/session/x", "/session/", "/staticx"])
+def test_no_other_address_is_open_to_all(path: str) -> None:
+    assert Client(guarded(), signed_in=False).get(path).status == 401
+    assert Client(guarded(), signed_in=False).get("/session").status == 200
+
+
+def test_the_cookie_of_a_server_at_another_port_does_not_sign_in() -> None:
+    chosen = Settings(directory=Path(), token=TOKEN, names=("localhost:9000",))
+    client = Client(guarded(chosen))
+    value = session.cookie_of(TOKEN)
+    assert client.get("/", host="localhost:9000", cookie=f"iogauge-8384={value}").status == 401
+    assert client.get("/", host="localhost:9000", cookie=f"iogauge-9000={value}").status == 200
+    both = f"iogauge-9000={'0' * 64}; iogauge-8384={value}"
+    assert client.get("/", host="localhost:8384", cookie=both).status == 200
+
+
+def test_a_name_may_have_the_port_of_a_tunnel_and_any_case() -> None:
+    chosen = Settings(directory=Path(), token=TOKEN, names=("Localhost:9000", "lab.example"))
+    client = Client(guarded(chosen), signed_in=False)
+    for host in ("localhost:9000", "LOCALHOST:9000", "LocalHost:8384", "Lab.Example:8384"):
+        assert client.get("/session", host=host).status == 200
+    for host in ("127.0.0.1:9000", "lab.example:9000", "localhost:9001", "localhost"):
+        assert client.get("/session", host=host).status == 421
+    changed = {"host": "LOCALHOST:9000", "origin": "http://localhost:9000"}
+    assert client.post("/session", {}, **changed).status == 200
+
+
+@pytest.mark.parametrize("name", ["http://lab.example", "lab.example/", "a b", "", "::1", "lab:port", "*"])
+def test_what_is_no_name_of_a_server_is_refused(name: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        Settings(directory=Path(), token=TOKEN, names=(name,))
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("address", "loopback"),
+    [
+        ("localhost", True),
+        ("LOCALHOST", True),
+        ("127.0.0.9", True),
+        ("::1", True),
+        ("127.example.com", False),
+        ("0.0.0.0", False),
+    ],
+)
+def test_what_is_an_address_of_this_computer_alone(address: str, loopback: bool) -> None:
+    assert Settings(directory=Path(), token=TOKEN, address=address).is_loopback is loopback
+
+
+def test_whoever_is_not_signed_in_does_not_use_up_the_rate_of_who_is() -> None:
+    app = guarded()
+    owner, other = Client(app), Client(app, signed_in=False)
+    statuses = {other.get("/").status for _ in range(2 * guard.BURST)}
+    assert statuses == {401, 429}
+    assert owner.get("/").status == 200
+
+
+def test_a_script_is_kept_for_a_day_where_its_address_has_its_digest(client: Client) -> None:
+    assert client.get("/static/app.css?0123456789ab").headers["cache-control"] == "max-age=86400"
+    for target in ("/static/app.css", "/static/app.css?x", "/?0123456789ab", "/static/app.css?0123456789abc"):
+        assert client.get(target).headers["cache-control"] == "no-store"
+    signed_out = Client(guarded(), signed_in=False)
+    assert signed_out.get("/review?0123456789ab").headers["cache-control"] == "no-store"
 
 
 def test_the_cookie_of_another_token_is_refused() -> None:

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from iogauge.live.state import State
 from iogauge.schema import Direction, Job, PerDirection
 from iogauge.web.app import make_app
 from iogauge.web.following import stream, summary
 from iogauge.web.settings import Settings
+from iogauge.web.views import live
 from tests import builders, report_records
 from tests.fast.live import feeds
 from tests.fast.web.client import TOKEN, Client
@@ -87,6 +89,37 @@ def test_a_saved_page_has_the_events_and_asks_no_server(client: Client, measured
     assert kinds == ["begin", "step", "rows", "interval", "interval", "interval", "notice"]
 
 
+def test_a_saved_page_of_many_events_has_those_that_explain_its_last_ones(
+    client: Client, measured: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "MOST_KEPT", 2)
+    events = data(client.get(f"/live/{measured}?save=1").text)["events"]
+    assert [event["event"] for event in events] == ["begin", "step", "rows", "interval", "notice"]
+
+
+def test_a_sum_goes_on_where_it_was_and_begins_anew_with_the_next_feed(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = stream.source_of
+    read: list[int] = []
+    add = State.add
+    monkeypatch.setattr(State, "add", lambda state, event: read.append(event["seq"]) or add(state, event))
+    with feeds.feed(runtime) as feed:
+        feed.step("first", expected_s=60)
+        of = source(os.getpid())
+        assert of is not None
+        before = summary.state_of(of)
+        feed.step("second", expected_s=60)
+        assert summary.state_of(of).step["label"] == "second"  # type: ignore[index]
+        assert before.step["label"] == "first"  # type: ignore[index]
+        assert read == sorted(set(read)), "each event is read once"
+    assert summary.state_of(of).end is not None
+    with feeds.feed(runtime) as feed:
+        feed.step("third", expected_s=60)
+        state = summary.state_of(of)
+        assert (state.end, state.step["label"]) == (None, "third")  # type: ignore[index]
+
+
 def test_the_stream_goes_on_where_the_browser_was(client: Client, runtime: Path) -> None:
     with feeds.feed(runtime) as feed:
         feed.step("drive", expected_s=60)
@@ -113,7 +146,7 @@ def test_too_many_streams_are_refused(client: Client, measured: int, monkeypatch
     monkeypatch.setattr(stream.Streams, "full", True)
     answer = client.get(f"/live/{measured}/events")
     assert answer.status == 503
-    assert answer.json["hint"] == "close some of them"
+    assert answer.json["hint"] == "close one of them"
 
 
 @pytest.mark.parametrize("target", ["/live/1", "/live/99999999999999999999", "/live/x", "/live/1/2"])
@@ -154,7 +187,7 @@ def test_the_sentence_says_where_it_is(changes: dict[str, Any], text: str) -> No
 def test_the_sentence_of_a_process_that_is_gone_says_so() -> None:
     state = feeds.folded(feeds.measurement())
     assert (
-        summary.sentence(state, 200.0, running=False) == "It ended without saying how: its process is gone."
+        summary.sentence(state, 200.0, running=False) == "Its process has ended without reporting an outcome."
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,7 @@ from iogauge.library.reading.report import read_report, written
 from iogauge.store.notes import write_notes
 from iogauge.web import reports
 from iogauge.web.app import make_app
+from iogauge.web.export import _review_files
 from iogauge.web.settings import Settings
 from tests.fast.index.saved import STEPS, complete, saved
 from tests.fast.live import feeds
@@ -53,7 +58,11 @@ def test_the_report_stands_in_the_servers_frame(store: Path, served: Callable[[]
     answer = served().get("/review/a%20b")
     assert answer.status == 200
     assert re.search(r'<nav class="views".*<section class="about".*<h1>', answer.text, re.DOTALL)
-    assert re.findall(r'<script src="/static/([a-z]+\.js)', answer.text) == ["vega.js", "report.js"]
+    assert re.findall(r'<script src="/static/([a-z]+\.js)', answer.text) == [
+        "address.js",
+        "vega.js",
+        "report.js",
+    ]
     assert "iogauge:" not in answer.text
     assert 'href="/compare?review=a+b"' in answer.text
     # The server's headers say what may be loaded; the page's own policy would forbid the server's scripts.
@@ -133,10 +142,68 @@ def test_a_running_review_has_a_panel(store: Path, served: Callable[[], Client],
         feed.step("70 %", expected_s=10, ahead=1)
         page = client.get("/review/a").text
         assert "Step 1 of 2: 70 %." in page
-        assert "Watch it live" in page
+        assert "Open it on the Running page" in page
         assert "--resume" not in page.partition('<section class="about"')[2].partition("</section>")[0]
         assert "running.js" in page
     assert "running.js" not in client.get("/review/a").text
+
+
+def test_a_saved_page_of_a_running_review_asks_no_server(
+    store: Path, served: Callable[[], Client], runtime: Path
+) -> None:
+    review = saved(store / "a")
+    client = served()
+    with feeds.feed(runtime, review=review.path) as feed:
+        feed.step("70 %", expected_s=10, ahead=1)
+        page = client.get("/review/a?save=1").text
+    assert "Step 1 of 2: 70 %." in page
+    assert 'id="running"' not in page
+    assert "EventSource" not in page
+
+
+@pytest.mark.parametrize("save", ["", "?save=1"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_a_review_with_a_pipe_or_a_link_is_not_read(
+    store: Path, served: Callable[[], Client], kind: str, save: str
+) -> None:
+    step = (review := saved(store / "a", run=STEPS)).step_path(STEPS[0])
+    saved(store / "b", run=STEPS)
+    client = served()
+    (step / "totals.parquet").rename(store / "outside")
+    os.mkfifo(step / "totals.parquet") if kind == "pipe" else (step / "totals.parquet").symlink_to(
+        store / "outside"
+    )
+    review.path.joinpath("steps").touch()
+    for target in (f"/review/a{save}", "/compare?review=a&review=b"):
+        page = client.get(target).text
+        assert "totals.parquet: neither a file nor a directory" in page
+        assert "remove it" in page
+
+
+def test_a_slow_report_holds_up_no_page_that_is_there(
+    store: Path, served: Callable[[], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("quick", "slow"):
+        saved(store / name, run=STEPS)
+    client = served()
+    client.get("/review/quick")
+    began, go_on = threading.Event(), threading.Event()
+    make = reports._framed
+
+    def slow(review: Path) -> str:
+        began.set()
+        go_on.wait()
+        return make(review)
+
+    monkeypatch.setattr(reports, "_framed", slow)
+    making = threading.Thread(target=client.get, args=("/review/slow",))
+    making.start()
+    began.wait()
+    try:
+        assert client.get("/review/quick").status == 200
+    finally:
+        go_on.set()
+        making.join()
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
@@ -172,3 +239,15 @@ def test_what_is_kept_is_bounded(store: Path, monkeypatch: pytest.MonkeyPatch) -
     for index in (0, 1, 0, 2, 0, 1):
         kept.framed(paths[index], frame)
     assert made == [paths[index] for index in (0, 1, 2, 1)]
+
+
+def test_names_that_differ_in_case_alone_are_different_files() -> None:
+    rows: list[Any] = [SimpleNamespace(id=name) for name in ("A", "a", "a/", "b c", "b-c")]
+    files = [*_review_files(rows).values()]
+    assert files == [
+        "review-A.html",
+        "review-a-2.html",
+        "review-a-3.html",
+        "review-b-c.html",
+        "review-b-c-2.html",
+    ]

@@ -16,6 +16,7 @@ from iogauge.index import Index
 from iogauge.live.finding import FeedInfo
 from iogauge.store.notes import read_notes, write_notes
 from iogauge.web.app import make_app
+from iogauge.web.refreshing import Refresher
 from iogauge.web.settings import Settings
 from iogauge.web.views import reviews as view
 from tests.fast.web.client import TOKEN, Client
@@ -116,7 +117,7 @@ def test_filters_narrow_the_page_and_the_rows_alike(client: Client, query: str, 
     assert (rows["total"], listed(rows["html"])) == (len(ids), ids)
     assert rows["count"] in text
     if not ids:
-        assert "No review has all of this" in text
+        assert "No review matches" in text
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_a_running_review_leads_to_where_it_is_watched(
     )  # fmt: skip
     monkeypatch.setattr(view, "feeds", lambda: [feed])
     text = client.get("/").text
-    assert "1 measurement runs now; the newest review is of" in text
+    assert "1 measurement is running; the newest review is of" in text
     assert text.count('href="/live/4711"') == 2
 
 
@@ -179,13 +180,46 @@ def test_notes_are_read_by_all_and_written_where_the_server_allows_it(index: Ind
     reading, writing = client_of(index), client_of(index, allow_start=True)
     refused = reading.post("/notes", {"review": "part", "text": "#x"})
     assert (refused.status, "only reads" in refused.json["error"]) == (400, True)
-    answer = writing.post("/notes", {"review": "part", "text": f"#Fresh {HOSTILE}"})
+    before = reading.get("/notes?review=part").json
+    assert before["text"] == ""
+    new = {"review": "part", "text": f"#Fresh {HOSTILE}", "version": before["version"]}
+    answer = writing.post("/notes", new)
     assert read_notes(store / "part").text == f"#Fresh {HOSTILE}"
     assert listed(answer.json["html"]) == ["part"]
     assert "#fresh" in answer.json["html"]
     assert HOSTILE not in answer.json["html"]
-    assert reading.get("/notes?review=part").json == {"text": f"#Fresh {HOSTILE}"}
-    writing.post("/notes", {"review": "part", "text": ""})
+    after = reading.get("/notes?review=part").json
+    assert after["text"] == f"#Fresh {HOSTILE}"
+    late = writing.post("/notes", {**new, "text": "mine"})
+    assert (late.status, "changed meanwhile" in late.json["error"]) == (400, True)
+    assert read_notes(store / "part").text == f"#Fresh {HOSTILE}"
+    writing.post("/notes", {"review": "part", "text": "", "version": after["version"]})
+    assert not (store / "part" / "notes.md").exists()
+
+
+@pytest.mark.parametrize("data", [b"x" * (view.MOST_NOTES + 1), b"caf\xe9", b"a\0b"])
+def test_notes_of_which_a_page_would_lose_a_part_are_not_edited(
+    index: Index, store: Path, data: bytes
+) -> None:
+    client, path = client_of(index, allow_start=True), store / "part" / "notes.md"
+    path.write_bytes(data)
+    try:
+        for answer in (
+            client.get("/notes?review=part", accept="application/json"),
+            client.post("/notes", {"review": "part", "text": "x", "version": ""}),
+        ):
+            assert (answer.status, answer.json["hint"]) == (400, "edit the file itself")
+        assert path.read_bytes() == data
+    finally:
+        path.unlink()
+
+
+def test_notes_that_the_page_could_not_edit_again_are_refused(index: Index, store: Path) -> None:
+    text = "x" * (view.MOST_NOTES + 1)
+    answer = client_of(index, allow_start=True).post(
+        "/notes", {"review": "part", "text": text, "version": ""}
+    )
+    assert (answer.status, "shorten" in answer.json["hint"]) == (400, True)
     assert not (store / "part" / "notes.md").exists()
 
 
@@ -203,6 +237,17 @@ def test_an_empty_directory_says_what_makes_a_review(tmp_path: Path) -> None:
         text = client_of(index).get("/").text
     assert "<h1>0 reviews</h1>" in text
     assert "iogauge review TARGET makes one" in text
+
+
+def test_reviews_that_are_still_being_read_are_not_missing(tmp_path: Path) -> None:
+    with Index.open(tmp_path) as index, Refresher(index, say=print) as refresher:
+        app = make_app(Settings(directory=tmp_path, token=TOKEN), index, refresher=refresher)
+        refresher._state = "Reading reviews: 1 of 9."
+        client = Client(app)
+        text = client.get("/").text
+        assert "are being read" in text
+        assert "makes one" not in text
+        assert client.get("/reviews/rows").json["state"] == refresher.state
 
 
 NAMES = st.sampled_from([*view.Filters.__dataclass_fields__, "offset", "review", "save"])

@@ -1,10 +1,12 @@
-"""The server on a real socket: clients that are slow, silent or many, TLS, and addresses that it refuses."""
+"""The server on a real socket: slow, silent or many clients, TLS, refused addresses; how it gives way."""
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +21,17 @@ from iogauge.web import server
 from iogauge.web.settings import Settings
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATIENCE_S = 60
+
+
+async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request when its body is complete."""
+    while scope["type"] == "http" and (message := await receive()).get("more_body"):
+        pass
+    if scope["type"] != "http" or message["type"] == "http.request":
+        await answering(scope, receive, send)
 
 
 async def answering(scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,7 +46,7 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @contextmanager
-def serving(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def serving(chosen: Settings, monkeypatch: pytest.MonkeyPatch, *, app: ASGIApp = answering) -> Iterator[int]:
     """Serve in a thread, and yield the port."""
     monkeypatch.setattr(server, "lower_priority", lambda: None)
     monkeypatch.setattr(server, "leave_workers_cpus", lambda: None)
@@ -45,9 +55,7 @@ def serving(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(server, "_Server", lambda *arguments: made.append(own(*arguments)) or made[-1])
     ready = threading.Event()
     sock = server.bind(chosen)
-    thread = threading.Thread(
-        target=server.serve, args=(chosen, answering, sock), kwargs={"on_ready": ready.set}
-    )
+    thread = threading.Thread(target=server.serve, args=(chosen, app, sock), kwargs={"on_ready": ready.set})
     thread.start()
     try:
         assert ready.wait(PATIENCE_S)
@@ -96,7 +104,7 @@ def test_a_request_is_answered(port: int) -> None:
 def test_a_client_that_does_not_finish_its_request_is_let_go(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    monkeypatch.setattr(server, "REQUEST_S", 0.2)
     with serving(chosen(), monkeypatch) as port, connected(port) as slow:
         slow.sendall(sent)
         assert received(slow) == b""
@@ -105,10 +113,30 @@ def test_a_client_that_does_not_finish_its_request_is_let_go(
             assert b"answered" in received(other)
 
 
+def test_a_body_has_to_come_in_time_and_needs_no_sign_in_to_be_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "REQUEST_S", 0.2)
+    head = b"POST /session HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{"
+    with serving(chosen(), monkeypatch, app=reading) as port, connected(port) as slow:
+        slow.sendall(head)
+        assert received(slow) == b""
+        with connected(port) as other:
+            other.sendall(head + b'"a": 1}\n')
+            assert b"answered" in received(other)
+
+
+def test_a_refusal_of_a_body_that_does_not_come_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "REQUEST_S", 0.2)
+    with serving(chosen(), monkeypatch) as port, connected(port) as slow:
+        slow.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+        assert b"answered" in received(slow)
+
+
 def test_a_client_that_keeps_its_connection_has_a_time_for_each_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server, "HEAD_S", 0.2)
+    monkeypatch.setattr(server, "REQUEST_S", 0.2)
     with serving(chosen(), monkeypatch) as port, connected(port) as slow:
         slow.sendall(REQUEST.replace(b"Connection: close\r\n", b""))
         assert slow.recv(65536).startswith(b"HTTP/1.1 200")
@@ -183,7 +211,7 @@ def test_a_taken_port_is_an_error_unless_it_is_the_usual_one(monkeypatch: pytest
 
 def test_an_address_that_is_not_of_this_computer_is_an_error() -> None:
     with pytest.raises(IogaugeError, match="cannot listen"):
-        server.bind(chosen(address="127.0.0.1.invalid"))
+        server.bind(chosen(address="127.0.0.1.invalid", certificate=Path("c.pem")))
 
 
 def test_the_link_has_the_token_in_its_fragment() -> None:
@@ -194,3 +222,67 @@ def test_the_link_has_the_token_in_its_fragment() -> None:
         )
     with server.bind(chosen(address="::1")) as sock:
         assert server.link_of(chosen(address="::1"), sock).startswith("http://[::1]:")
+        tunnel = chosen(names=("localhost:9000",))
+        assert server.link_of(tunnel, sock).startswith("http://localhost:9000/#token=")
+
+
+_PROCESS = """
+import json, os, subprocess, sys, threading
+from pathlib import Path
+from iogauge.web import quiet
+from iogauge.web.starting import Starter
+
+def begin(**options):
+    child = subprocess.Popen([sys.executable, "-c", "print(flush=True); input()"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, **options)
+    child.stdout.readline()
+    return child
+
+def nices(pid):
+    return sorted(os.getpriority(os.PRIO_PROCESS, int(entry.name)) for entry in Path(f"/proc/{pid}/task").iterdir())
+
+before = os.getpriority(os.PRIO_PROCESS, 0)
+starter = Starter(Path.cwd())
+end = threading.Event()
+earlier = [threading.Thread(target=end.wait) for _ in range(3)]
+for thread in earlier:
+    thread.start()
+child, review = begin(), begin(start_new_session=True)
+quiet.lower_priority()
+own = nices(os.getpid())
+cpu = min(os.sched_getaffinity(0))
+quiet.pinned_cpus = lambda pid: {cpu}
+quiet.feeds = lambda: [starter]
+starter.pid = 0
+quiet.leave_workers_cpus()
+of_starter = starter._spawning.submit(lambda: os.sched_getaffinity(0)).result()
+said = {
+    "before": before,
+    "own": own,
+    "child": nices(child.pid),
+    "review": nices(review.pid),
+    "cpus": [sorted(os.sched_getaffinity(pid)) for pid in (0, child.pid, review.pid)] + [sorted(of_starter)],
+    "cpu": cpu,
+    "all": sorted(quiet._ALL),
+}
+end.set()
+for process in (child, review):
+    process.communicate(b"\\n")
+starter.close()
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.slow
+def test_every_thread_and_process_of_the_server_gives_way_but_the_reviews_that_it_starts() -> None:
+    said = json.loads(subprocess.check_output([sys.executable, "-c", _PROCESS]))
+    before, lowered = said["before"], max(said["before"], 10)
+    # The thread that starts reviews keeps the priority.
+    assert said["own"][0] == before
+    assert len(said["own"]) >= 5
+    assert set(said["own"][1:]) == {lowered}
+    assert set(said["child"]) == {lowered}
+    assert set(said["review"]) == {before}
+    everywhere = said["all"]
+    others = [cpu for cpu in everywhere if cpu != said["cpu"]] or everywhere
+    assert said["cpus"] == [others, others, everywhere, everywhere]

@@ -15,6 +15,7 @@ from hypothesis import given, strategies
 
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.index import Index
+from iogauge.live import finding
 from iogauge.live.finding import FeedInfo
 from iogauge.store import Review
 from iogauge.store.notes import read_notes
@@ -186,10 +187,48 @@ def test_one_real_measurement_runs_at_a_time(
         starter._refuse_busy(virtual=virtual)
 
 
-def test_a_review_with_code_of_its_own_is_not_resumed(starter: Starter, tmp_path: Path) -> None:
-    review = saved(tmp_path / "a", suite="/tmp/mine.py")
-    with pytest.raises(UsageError, match="runs the file /tmp/mine"):
-        starter.resume(review.path, typed={}, confirmed=True)
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    """A file that ``stranger.py`` beside it makes when it is executed."""
+    path = tmp_path / "mark"
+    (tmp_path / "stranger.py").write_text(f"open({str(path)!r}, 'w').close()\n")
+    return path
+
+
+def of_a_stranger(starter: Starter, review: Path, suite: Path) -> None:
+    """Save an incomplete review whose manifest names a file as the suite that prepares."""
+    manifest = starter.plan(ReviewRequest.read(MODEL)).manifest
+    (plan,) = manifest.plans
+    change = {"suite": str(suite), "prepares": True}
+    Review.create(review, manifest.model_copy(update={"plans": (plan.model_copy(update=change),)}))
+
+
+@pytest.mark.parametrize("name", ["stranger.py", "stranger.toml"])
+def test_a_review_runs_no_file_that_its_manifest_names(
+    client: Client, starter: Starter, store: Path, mark: Path, name: str
+) -> None:
+    suite = mark.parent / name
+    suite.write_text((mark.parent / "stranger.py").read_text())
+    of_a_stranger(starter, store / "a", suite)
+    client._app.state.web.index.refresh()  # type: ignore[attr-defined]
+    page = client.get("/start?resume=a")
+    assert f"has the suite {suite}" in page.text
+    answer = client.post("/start/resume", {"review": "a", "confirmed": True})
+    assert answer.status == 400
+    assert f"has the suite {suite}" in answer.json["error"]
+    assert "iogauge review --resume" in answer.json["hint"]
+    assert not mark.exists()
+
+
+@pytest.mark.slow
+def test_the_process_runs_no_file_even_if_the_manifest_changes_meanwhile(
+    starter: Starter, store: Path, mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_a_stranger(starter, store / "a", mark.parent / "stranger.py")
+    monkeypatch.setattr(starting, "is_shipped", lambda _: True)
+    with pytest.raises(IogaugeError, match="among iogauge's own"):
+        starter.resume(store / "a", typed={}, confirmed=True)
+    assert not mark.exists()
 
 
 def test_a_server_that_only_reads_starts_nothing(store: Path) -> None:
@@ -217,8 +256,9 @@ def test_a_get_changes_nothing(client: Client, store: Path) -> None:
         ("plan", {"targets": ["model:p4800x"], "suites": ["mixed"], "use": ["wal"]}, "chooses the suites"),
         ("run", {"targets": ["/nowhere/file"], "suites": ["mixed"], "confirmed": True}, "/nowhere"),
         ("run", {**MODEL, "destroy": ["a"]}, "destroy"),
-        ("end", {"pid": 1}, "no measurement of process 1 is running"),
-        ("end", {"pid": True}, "pid"),
+        ("end", {"pid": 1, "start_ticks": 1}, "no measurement of process 1 is running"),
+        ("end", {"pid": 1}, "start_ticks"),
+        ("end", {"pid": True, "start_ticks": 1}, "pid"),
         ("resume", {"review": "../other"}, "there is no such review here"),
         ("resume", {"review": ["a"]}, "is not a text"),
     ],
@@ -242,7 +282,7 @@ def test_the_page_lists_what_can_be_resumed(client: Client, store: Path) -> None
     assert 'href="/start?resume=half"' in page
     assert 'href="/start?resume=done"' not in page
     assert "1 step on" in client.get("/start?resume=half").text
-    assert "runs code from the file /tmp/mine.py" in client.get("/start?resume=code").text
+    assert "has the suite /tmp/mine.py" in client.get("/start?resume=code").text
 
 
 def test_the_plan_says_what_a_review_takes_and_writes(client: Client) -> None:
@@ -282,7 +322,7 @@ def test_a_review_has_the_priority_and_the_cpus_of_the_servers_beginning_and_can
     seen: list[Any] = []
 
     def serve() -> None:
-        quiet.lower_priority()
+        os.setpriority(os.PRIO_PROCESS, 0, quiet.NICE)
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         request = ReviewRequest.read(
             {**MODEL, "pace": "full", "suites": ["pts-iops"], "note": "a #tag; $(id)"}
@@ -302,12 +342,16 @@ def test_a_review_has_the_priority_and_the_cpus_of_the_servers_beginning_and_can
     assert session == begun.pid
     assert begun.review.parent == store
     assert read_notes(begun.review).text == "a #tag; $(id)"
-    assert starter.end(begun.pid).pid == begun.pid
+    (feed,) = finding.feeds()
+    with pytest.raises(IogaugeError, match="no measurement"):
+        starter.end(begun.pid, feed.start_ticks + 1)
+    assert starter.end(begun.pid, feed.start_ticks).pid == begun.pid
     os.waitpid(begun.pid, 0)
     review = Review.open(begun.review)
     again = starter.resume(begun.review, typed={}, confirmed=False)
     assert again.running
-    starter.end(again.pid)
+    (feed,) = finding.feeds()
+    starter.end(again.pid, feed.start_ticks)
     os.waitpid(again.pid, 0)
     assert Review.open(begun.review).manifest.id == review.manifest.id
 

@@ -53,7 +53,7 @@ def _open(visit: Open, link: str, address: str, **options: object) -> Page:
 def test_a_comparison_is_made_from_the_search_and_turned_round(visit: Open, link: str) -> None:
     page = _open(visit, link, TWO)
     page.get_by_text("Add a review").click()
-    page.get_by_label("Words in its drive").fill("other-3")
+    page.get_by_label("Drive, host, suite").fill("other-3")
     page.get_by_role("button", name="Search").click()
     page.get_by_role("link", name="Add Other 3").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Other 3")

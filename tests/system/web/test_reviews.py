@@ -82,7 +82,7 @@ def test_rows_come_where_the_reader_is_and_leave_again(page: Page) -> None:
 
 def test_the_list_narrows_as_one_types_and_its_address_brings_it_back(page: Page) -> None:
     page.get_by_label("Search").press_sequentially("tenth 440")
-    expect(page.locator("#count")).to_have_text("1 review fits")
+    expect(page.locator("#count")).to_have_text("1 review matches")
     expect(page.locator(ROWS)).to_have_count(1)
     assert page.url.endswith("/?search=tenth+440")
     page.reload()
@@ -100,14 +100,14 @@ def test_choices_stay_while_scrolling_and_filtering_and_lead_to_a_comparison(pag
         row.get_by_role("checkbox").check()
         chosen.append(row.get_attribute("data-review"))
     page.get_by_label("Search").fill("nothing-has-this")
-    expect(page.locator("#count")).to_have_text("0 reviews fit")
+    expect(page.locator("#count")).to_have_text("0 reviews match")
     assert page.url.endswith("&".join(["/?search=nothing-has-this", *(f"review={name}" for name in chosen)]))
     page.reload()
     expect(page.locator("#chosen input:checked")).to_have_count(2)
     page.get_by_role("button", name="Compare").click()
     page.wait_for_url(re.compile("/compare"))
     assert page.url.endswith("/compare?" + "&".join(f"review={name}" for name in chosen))
-    expect(page.get_by_role("heading", name="What differs around them")).to_be_visible()
+    expect(page.get_by_role("heading", name="Differences in setup")).to_be_visible()
 
 
 def test_notes_are_written_by_the_keyboard_alone(page: Page, store: Path) -> None:

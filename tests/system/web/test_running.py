@@ -95,13 +95,48 @@ def test_the_display_can_be_paused_and_the_table_opened(
     page.get_by_role("button", name="Pause the display").click()
     drawn = page.evaluate("document.body.dataset.drawn")
     _more(measured)
-    button = page.get_by_role("button", name="Go on displaying")
+    button = page.get_by_role("button", name="Continue the display")
     expect(button).to_have_attribute("aria-pressed", "true")
     assert page.evaluate("document.body.dataset.drawn") == drawn
+    page.locator("#direction").select_option("write")
+    expect(page.locator("#latency-title")).to_contain_text("Writes of x")
     button.click()
     _drawn(page)
     page.locator("#span").select_option("all")
     assert "span=all" in page.url
+
+
+KEPT = """
+() => {
+  const { History, columns, MOST_INTERVALS } = window.iogauge;
+  const history = new History();
+  const rows = [{ stage: 0, row: 0, name: "x", asked_iops: {} }];
+  const none = { bytes: 0, errors: 0, p50_ns: null, p999_ns: null, p9999_ns: null, bands: [] };
+  const interval = (at, p99_ns) => {
+    const directions = { read: { ...none, ios: 1, p99_ns } };
+    history.add({ event: "interval", stage: 0, row: 0, start_s: at, end_s: at + 1, at, ramp: false, directions });
+  };
+  history.add({ event: "rows", rows });
+  for (let at = 0; at < MOST_INTERVALS + 1; at += 1) interval(at, at === 7 ? 900 : at === 8 ? 1 : 100);
+  const long = history.rows.get("x");
+  const p99 = ({ directions }) => directions.read.p99_ns;
+  const drawn = columns(long.intervals, [p99])[1];
+  const joined = [long.halved, Math.max(...drawn), Math.max(...long.intervals.map(p99))];
+  for (let at = 0; at < 2 * MOST_INTERVALS; at += 1) {
+    history.add({ event: "rows", rows });
+    interval(at, 100);
+  }
+  const apart = history.rows.get("x");
+  return [...joined, apart.dropped, apart.intervals.length <= MOST_INTERVALS];
+}
+"""
+"""Too many intervals with one peak, then too many steps of one interval each."""
+
+
+def test_what_is_kept_is_bounded_and_loses_no_peak(
+    serve: Serve, visit: Open, store: Path, measured: FeedInfo
+) -> None:
+    assert visit(serve(store), f"/live/{measured.pid}").evaluate(KEPT) == [1, 900, 900, True, True]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -154,16 +154,16 @@ def test_the_server_s_own_page_may_change_what_strangers_may_not(
 ) -> None:
     """Else the attacks above could fail for another reason."""
     _, page = signed_in(strange_browser, link)
-    status = page.evaluate(
-        """fetch('/notes', { method: 'POST', headers: { 'Content-Type': 'application/json' },
-           body: JSON.stringify({ review: 'a', text: 'own' }) }).then((answer) => answer.status)"""
-    )
+    written = """async (text) => {
+        const { version } = await (await fetch('/notes?review=a')).json();
+        const body = JSON.stringify({ review: 'a', text, version });
+        const headers = { 'Content-Type': 'application/json' };
+        return (await fetch('/notes', { method: 'POST', headers, body })).status;
+    }"""
+    status = page.evaluate(written, "own")
     assert status == 200
     assert read_notes(store / "a").text == "own"
-    page.evaluate(
-        """fetch('/notes', { method: 'POST', headers: { 'Content-Type': 'application/json' },
-           body: JSON.stringify({ review: 'a', text: '' }) }).then((answer) => answer.status)"""
-    )
+    page.evaluate(written, "")
 
 
 def test_scripts_cannot_read_the_cookie_or_the_token(strange_browser: Browser, link: str) -> None:
@@ -172,6 +172,31 @@ def test_scripts_cannot_read_the_cookie_or_the_token(strange_browser: Browser, l
     assert page.evaluate("location.href") == f"{server_of(link)}/"
     token = link.partition("token=")[2]
     assert token not in page.content()
+
+
+@pytest.mark.parametrize("address", ["/", "/review/a", "/compare"])
+def test_the_token_leaves_the_address_of_whoever_is_signed_in_already(
+    strange_browser: Browser, link: str, address: str
+) -> None:
+    own, _ = signed_in(strange_browser, link)
+    page = own.new_page()
+    page.goto(f"{server_of(link)}{address}#token={link.partition('token=')[2]}")
+    page.wait_for_url(f"{server_of(link)}{address}")
+
+
+def test_two_servers_do_not_sign_each_other_out(
+    strange_browser: Browser, link: str, serve: Serve, store: Path, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("another token than the usual one")
+    token.chmod(0o600)
+    other = serve(store, f"--token-file={token}")
+    own, first = signed_in(strange_browser, link)
+    second = own.new_page()
+    second.goto(other)
+    second.wait_for_selector("nav.views")
+    first.reload()
+    first.wait_for_selector("nav.views")
 
 
 def test_no_script_may_be_made_from_text(strange_browser: Browser, link: str) -> None:

@@ -30,7 +30,7 @@ def test_a_review_is_planned_started_and_ended_from_the_pages(
         if "/live/" in page.url:
             break
         expect(page.locator("[data-said]")).to_contain_text("disturb each other")
-    page.get_by_role("button", name="End it gracefully").click()
+    page.get_by_role("button", name="End; resume later").click()
     expect(page.get_by_role("link", name="Open its report")).to_be_visible()
     page.get_by_role("link", name="Open its report").click()
     expect(

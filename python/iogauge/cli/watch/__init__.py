@@ -1,12 +1,12 @@
 """``iogauge watch``: show a running measurement on one screen.
 
-Show the 'iogauge run' or 'iogauge review' that is running: what it does and what is left, rates and asked rates,
-latencies over time, temperature and throttling, whether it is steady, and warnings as they come. WHICH is the directory
-of a review or the number of a process; without it, the only measurement that is running.
+Show the 'iogauge run', 'review', 'quick', 'find', 'ladder' or 'replay' that is running: what it does and what is left,
+rates and the rates set, latencies over time, temperature and throttling, whether it is steady, and warnings as they
+come. WHICH is the directory of a review or a process ID; without it, the only measurement that is running.
 
-The measurement does not notice that it is watched. Keys: space pauses the display, tab or 1 to 9 choose the job, e ends
-the measurement after a question, q leaves it running, ? explains. Where the terminal cannot move its cursor, or the
-output is no terminal, lines are printed. 'iogauge run --watch' and 'iogauge review --watch' show the same screen.
+Watching does not slow the measurement. Keys: space pauses the display, tab or 1 to 9 choose the job, e ends the
+measurement after a question, q leaves it running, ? explains. Where the terminal cannot move its cursor, or the output
+is not a terminal, lines are printed. 'iogauge run --watch' and 'iogauge review --watch' show the same screen.
 
     iogauge watch
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from iogauge.live.finding import FeedInfo
 
 NICE = 19
-"""What is watched has every other claim on the CPU."""
+"""The lowest priority: the measurement needs the CPU more."""
 
 
 def watch(
     which: Annotated[
         str | None,
-        typer.Argument(metavar="[WHICH]", help="A review's directory, or a process.", show_default=False),
+        typer.Argument(metavar="[WHICH]", help="A review's directory, or a process ID.", show_default=False),
     ] = None,
 ) -> None:
     """Show a running measurement until it ends."""
@@ -76,8 +76,8 @@ def chosen(running: list[FeedInfo], which: str | None) -> FeedInfo:
             hint="'iogauge show' shows what is saved, 'iogauge review --resume' continues it",
         )
     raise IogaugeError(
-        f"{which}: neither the directory of a running review nor a process that measures{others}",
-        hint="'iogauge watch' alone shows the only one that is running",
+        f"{which}: neither the directory of a running review nor the process ID of a measurement{others}",
+        hint="'iogauge watch' without a name shows the one that is running",
     )
 
 

@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -23,6 +24,7 @@ from iogauge.cli.watch import terminal
 _READY_S = 10.0
 """How long to wait until the screen is ready; without it, the measurement begins nevertheless."""
 _ENDING_S = 5.0
+"""How long the screen may take to show the end, and then to obey SIGTERM."""
 _HELD = 10_000
 
 
@@ -40,8 +42,15 @@ class Beside(AbstractContextManager["Beside"]):
         return terminal.is_capable(sys.stderr)
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the process that shows the screen is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def progress_options(self) -> dict[str, Any]:
         """How ``Progress`` is to be made: lines for what has ended, and none for what is shown on the screen."""
+        if not self.is_shown:
+            return {}
         return {"stream": self._stream, "plain": True, "every_s": float("inf")}
 
     def start(self) -> None:
@@ -71,17 +80,33 @@ class Beside(AbstractContextManager["Beside"]):
     def __exit__(self, *_: object) -> None:
         """Wait until the screen has shown the end of the feed, and print what was held back."""
         if self._process is not None:
-            try:
-                self._process.wait(_ENDING_S)
-            except subprocess.TimeoutExpired:
-                self._process.terminate()
-                self._process.wait()
-            if self._process.returncode < 0 and self._settings is not None:
+            _end(self._process)
+            if self._process.returncode < 0 and self._settings is not None and _in_foreground():
                 # A signal killed it before it could put the terminal back.
                 with contextlib.suppress(termios.error):
                     termios.tcsetattr(sys.stderr.fileno(), termios.TCSADRAIN, self._settings)
                 sys.stderr.write(terminal.LEAVE)
         self._stream.release()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a process, and bring it about if that takes too long: it may be stopped."""
+    for numbers in ((signal.SIGTERM, signal.SIGCONT), (signal.SIGKILL,)):
+        try:
+            process.wait(_ENDING_S)
+            return
+        except subprocess.TimeoutExpired:
+            for number in numbers:
+                process.send_signal(number)
+    process.wait()
+
+
+def _in_foreground() -> bool:
+    """Return whether the terminal is this process's to change: in the background that would stop it."""
+    try:
+        return os.tcgetpgrp(sys.stderr.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 class _Held(io.TextIOBase):

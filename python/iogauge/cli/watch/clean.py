@@ -1,4 +1,4 @@
-"""Texts of a feed made fit for one line of a terminal."""
+"""Makes texts of a feed fit for one line of a terminal."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The heat strip: how the latencies of a row were distributed over time. Time goes to the right, latency upwards.
+"""The heat map: how the latencies of a job were distributed over time. Time goes to the right, latency upwards.
 
 A column is an interval, a line is a band of latencies, and the character is the share of the column's requests that are
 in the band. Digits mark the bands of the median and of p99, which are read from the bands of all directions together.
-So the strip can be read without colours.
+So the map can be read without colours.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from iogauge.live.bands import BANDS, begin_ns
 from iogauge.text import numbers
 
 Piece = tuple[str, str]
@@ -26,8 +27,7 @@ _RAMP = "r"
 _LABEL = 8
 _WIDEST = 6
 _HIGHEST = 3
-_BANDS = 25
-_GROUPS = (1, 2, 4, 8, 25)
+_GROUPS = (1, 2, 4, 8, BANDS)
 """How many bands a line may stand for."""
 
 
@@ -41,15 +41,15 @@ class Column:
     @classmethod
     def of(cls, interval: Mapping[str, Any]) -> Column:
         """Return the column of an ``interval`` event."""
-        counts = [0] * _BANDS
+        counts = [0] * BANDS
         for figures in interval["directions"].values():
             for band, count in figures["bands"]:
-                counts[min(max(band, 0), _BANDS - 1)] += count
+                counts[min(max(band, 0), BANDS - 1)] += count
         return cls(tuple(counts), interval["ramp"])
 
     def grouped(self, group: int) -> list[int]:
         """Return the counts of ``group`` neighbouring bands together."""
-        return [sum(self.counts[at : at + group]) for at in range(0, _BANDS, group)]
+        return [sum(self.counts[at : at + group]) for at in range(0, BANDS, group)]
 
 
 def legend(*, blocks: bool) -> str:
@@ -64,7 +64,7 @@ def legend(*, blocks: bool) -> str:
 
 
 def bands_used(intervals: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many lines a strip of intervals has if each band has a line of its own."""
+    """Return how many lines a heat map of intervals has if each band has a line of its own."""
     used = _used([Column.of(interval) for interval in intervals])
     return max(used) - min(used) + 1 if used else 0
 
@@ -83,14 +83,14 @@ def width_of(intervals: Sequence[Mapping[str, Any]], *, columns: int, expected_s
 
 
 def room(columns: int) -> int:
-    """Return how many characters of a line of the strip are left for intervals."""
+    """Return how many characters of a line of the map are left for intervals."""
     return max(columns - _LABEL, 1)
 
 
 def strip(
     intervals: Sequence[Mapping[str, Any]], *, lines: int, width: int = 1, blocks: bool = False
 ) -> list[Line]:
-    """Return the strip of intervals, at most ``lines`` high, its highest band first.
+    """Return the heat map of intervals, at most ``lines`` high, its highest band first.
 
     ``width``: that of an interval, in characters. ``blocks``: with Unicode's shaded blocks. If there is room, a band
     has several lines, the first of which has its label and the marks. None come back if nothing completed.
@@ -117,7 +117,7 @@ def strip(
 
 
 def axis(intervals: Sequence[Mapping[str, Any]], *, width: int = 1) -> str:
-    """Return the line below a strip: the times at its ends, since the start of the stage, and where the ramp is.
+    """Return the line below a heat map: the times at its ends, since the start of the stage, and where the ramp is.
 
     >>> axis([{"start_s": 0, "end_s": 1, "ramp": True}, {"start_s": 1, "end_s": 2, "ramp": False}], width=5)
     '        0 srr  2 s'
@@ -178,7 +178,7 @@ def _band_of(counts: list[int], q: float) -> int:
 
 def _label(band: int) -> str:
     """Return where a band begins."""
-    return numbers.duration(1000 * 10 ** (band / 4), 2) if band else "0 us"
+    return numbers.duration(begin_ns(band), 2) if band else "0 us"
 
 
 def _shades(blocks: bool) -> str:

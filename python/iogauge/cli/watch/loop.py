@@ -80,7 +80,7 @@ def show_screen(
                 break
             pressed = terminal.keys.read(LOOK_S)
         lines = _lines(follower, view, size, clock(), blocks=terminal.blocks)
-    left = [] if follower.is_over else [f"it goes on: 'iogauge watch {info.pid}' shows it again"]
+    left = [] if follower.is_over else [f"the measurement goes on: 'iogauge watch {info.pid}' shows it again"]
     texts = ["".join(text for text, _ in line).rstrip() for line in lines[:-1]]
     while texts and not texts[-1]:
         texts.pop()

@@ -51,6 +51,9 @@ class Measuring(AbstractContextManager["Measuring"]):
                 self._beside.start()
             options = self._beside.progress_options if self._beside else {}
             self.progress = stack.enter_context(self._make_progress(**options))
+            if self._beside is not None and not self._beside.is_shown:
+                reason = self.feed.reason or "its process ended early"
+                self.progress.message(f"warning: the screen cannot be shown: {reason}")
             self._open = stack.pop_all()
         return self
 

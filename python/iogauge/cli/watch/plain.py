@@ -33,7 +33,7 @@ class Lines:
         for step in list(state.steps):
             if step["seq"] > self._steps:
                 self._steps = step["seq"]
-                ended = clean(step["text"]) or ("done" if step["complete"] else "stopped")
+                ended = clean(step["text"]) or ("done" if step["complete"] else "interrupted")
                 self._say(f"{clean(step['label'])}: {ended}")
         if state.step and state.step["seq"] > self._step and state.end is None:
             self._step, self._said_at = state.step["seq"], state.at

@@ -1,4 +1,4 @@
-"""The screen of ``iogauge watch`` as lines of text: the answer first, then the figures, the heat strip and the notices.
+"""The screen of ``iogauge watch`` as lines of text: the answer first, then the figures, the heat map and the messages.
 
 Nothing here knows a terminal. A line is a list of pieces, each a text and its style in rich's words. Names and messages
 come from a file, so characters that a terminal could obey are replaced.
@@ -26,11 +26,11 @@ _TALL = 40
 """From so many lines on, the rates are drawn, too."""
 _RATE_LINES = 6
 _AROUND_STRIP = 2
-"""The lines of the strip's legend and of its axis."""
+"""The lines of the heat map's legend and of its axis."""
 _LEAST_BELOW = 3
-"""What lies below the strip keeps so many lines, even if the strip could use them."""
+"""What lies below the heat map keeps so many lines, even if the map could use them."""
 _JOBS = 12
-_OUTCOMES = {"done": "done", "interrupted": "interrupted", "failed": "failed"}
+_OUTCOMES = ("done", "interrupted", "failed")
 
 
 def screen(
@@ -117,12 +117,12 @@ def place_of(state: State) -> str:
 def _ending(state: State, *, is_running: bool) -> str | None:
     """Return how it ended; None: it has not."""
     if state.end is not None:
-        outcome = _OUTCOMES.get(state.end["outcome"], "ended")
+        outcome = state.end["outcome"] if state.end["outcome"] in _OUTCOMES else "ended"
         began = state.begin["at"] if state.begin else state.end["at"]
         after = "in" if state.end["outcome"] == "done" else "after"
         text = clean(state.end["text"])
         return f"{outcome} {after} {numbers.clock_time(state.end['at'] - began)}{text and f': {text}'}"
-    return None if is_running else "its process has gone without saying how it ended"
+    return None if is_running else "its process has ended without reporting an outcome"
 
 
 def _totals(state: State) -> str:
@@ -145,7 +145,7 @@ def _figures(rows: list[Row], selected: int, *, columns: int, room: int) -> list
 def _strip(
     intervals: Sequence[Mapping[str, Any]], *, columns: int, lines: int, width: int, blocks: bool
 ) -> list[Line]:
-    """Return the heat strip of a row with its legend and its axis; nothing: there is no room or no data."""
+    """Return the heat map of a job with its legend and its axis; nothing: there is no room or no data."""
     cells = heat.strip(intervals, lines=lines - _AROUND_STRIP, width=width, blocks=blocks)
     if not cells:
         return []
@@ -160,7 +160,7 @@ def _below(state: State, row: Row | None, *, columns: int, room: int) -> list[Li
         lines.append([(fit(text, columns), "")])
     lines += [[(fit(text, columns), style)] for text, style in map(_drive, *_drives(state))]
     if state.lost:
-        lines.append([(f"{numbers.counted(state.lost, 'event')} came too late to be shown", "yellow")])
+        lines += [[(text, "yellow")] for text in _wrapped(_lost(state.lost), columns)]
     notices = list(state.notices)[::-1]
     with_hints = room > 12
     for notice in notices:
@@ -176,21 +176,34 @@ def _below(state: State, row: Row | None, *, columns: int, room: int) -> list[Li
     return lines
 
 
+def _lost(events: int) -> str:
+    """Return how many events were removed from the feed before they were read.
+
+    >>> _lost(1)
+    '1 earlier event is missing: the feed had dropped it before it was read'
+    """
+    missing, dropped, read = ("is", "it", "it was") if events == 1 else ("are", "them", "they were")
+    return (
+        f"{numbers.counted(events, 'earlier event')} {missing} missing: "
+        f"the feed had dropped {dropped} before {read} read"
+    )
+
+
 def _drives(state: State) -> tuple[list[Mapping[str, Any]], list[int]]:
     return list(state.drives.values()), [state.throttled.get(path, 0) for path in state.drives]
 
 
 def _drive(event: Mapping[str, Any], times: int) -> tuple[str, str]:
-    """Return what a drive says of itself, and the style of the line."""
+    """Return what a drive reports, and the style of the line."""
     temperature_C = event["temperature_C"]
     parts = [] if temperature_C is None else [f"{temperature_C:.0f} °C"]
     if event.get("hot"):
         parts.append("hot")
     if event["throttled"] is not None:
-        throttled = "throttles" if event["throttled"] else "does not throttle now"
+        throttled = "throttled" if event["throttled"] else "not throttled now"
         parts.append(throttled + (f" (in {numbers.counted(times, 'reading')} so far)" if times else ""))
     urgent = event["throttled"] or event.get("hot")
-    return f"{clean(event['path'])}: {', '.join(parts) or 'says nothing of its temperature'}", (
+    return f"{clean(event['path'])}: {', '.join(parts) or 'reports no temperature'}", (
         "bold red" if urgent else ""
     )
 
@@ -219,20 +232,20 @@ def steadiness(row: Row) -> str:
 def _step_line(step: Mapping[str, Any]) -> str:
     number = f"{step['number']}. " if step["number"] else ""
     text = clean(step["text"])
-    ended = "" if step["complete"] else ": stopped"
+    ended = "" if step["complete"] else ": interrupted"
     return f"{number}{clean(step['label'])}{ended}{f': {text}' if text else ''}"
 
 
 def _key_line(state: State, view: View) -> Line:
     if view.confirming:
-        return [("end this measurement? y ends it, any other key does not", "bold reverse")]
+        return [("end this measurement? y: end it; any other key: let it run", "bold reverse")]
     if view.message:
         return [(clean(view.message), "bold")]
     if not view.has_keys:
         return [("the measurement goes on if this display is closed", "dim")]
     texts = ["space: pause", "tab: next job", "e: end it", "q: leave it running", "?: help"]
     if view.paused:
-        texts = ["space: go on with the display", *texts[1:2], "q: leave it running", "?: help"]
+        texts = ["space: continue the display", *texts[1:2], "q: leave it running", "?: help"]
     if len(view.shown(state).running_rows) < 2:
         texts.remove("tab: next job")
     paused = [("paused", "bold reverse"), ("  ", "")] if view.paused else []
@@ -246,10 +259,10 @@ def _help() -> list[Line]:
         [],
         *keys,
         [],
-        [("Each column of the strip is an interval, each line a band of latencies (lat),", "")],
+        [("Each column of the heat map is an interval, each line a band of latencies (lat),", "")],
         [("each character the share of the interval's requests in that band. 5 marks the", "")],
         [("band of the median, 9 that of p99, & both. r below it marks the ramp, which is", "")],
-        [("not measured. A drive is hot at the temperature from which it warns itself.", "")],
+        [("not measured. A drive is hot from the temperature at which it warns.", "")],
         [],
         [("Any key goes back.", "dim")],
     ]

@@ -1,4 +1,4 @@
-"""The figures of jobs on the screen: rates, asked rates and latencies of the latest interval."""
+"""The figures of jobs on the screen: rates, rates set and latencies of the latest interval."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _LATENCIES = {
 }
 _LEFT_OUT = ("p99.99", "errors", "mean", "p99.9")
 """Columns to leave out on a narrow terminal, in this order."""
+_FIRST = ("", "IOPS", "rate set", "MB/s")
+"""The columns on the left, in this order."""
 _GAP = 2
 
 
@@ -32,7 +34,7 @@ def directions_table(row: Row, *, columns: int) -> list[Line]:
     for direction, figures in last["directions"].items():
         record = {"": direction, "IOPS": numbers.rate(ios.get(direction, 0.0))}
         if rate := row.asked_iops.get(direction):
-            record["asked"] = f"{numbers.rate(rate)} {ios.get(direction, 0.0) / rate:.0%}"
+            record["rate set"] = f"{numbers.rate(rate)} {ios.get(direction, 0.0) / rate:.0%}"
         record["MB/s"] = numbers.megabytes(moved.get(direction, 0.0), 4)
         for name, key in _LATENCIES.items():
             record[name] = "-" if figures[key] is None else numbers.duration(figures[key], 3)
@@ -74,7 +76,7 @@ def jobs_table(rows: Sequence[Row], selected: int, *, columns: int, most: int) -
         record = {"": f"{mark}{number + 1} {_name(row)}", "IOPS": numbers.rate(sum(ios.values()))}
         if row.asked_iops:
             rate = sum(row.asked_iops.values())
-            record["asked"] = f"{numbers.rate(rate)} {sum(ios.values()) / rate:.0%}"
+            record["rate set"] = f"{numbers.rate(rate)} {sum(ios.values()) / rate:.0%}"
         record["MB/s"] = numbers.megabytes(sum(moved.values()), 4)
         for direction, figures in (row.last or {"directions": {}})["directions"].items():
             if figures["p99_ns"] is not None:
@@ -90,11 +92,7 @@ def _name(row: Row) -> str:
 def _grid(records: Sequence[dict[str, str]], *, columns: int) -> list[Line]:
     """Return records as a table with aligned columns, without those that have no room."""
     names = list(dict.fromkeys(name for record in records for name in record))
-    names.sort(
-        key=lambda name: (
-            ("", "IOPS", "asked", "MB/s").index(name) if name in ("", "IOPS", "asked", "MB/s") else 9
-        )
-    )
+    names.sort(key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
     left_out = list(_LEFT_OUT)
     while True:
         widths = {name: max(len(name), *(len(record.get(name, "")) for record in records)) for name in names}

@@ -99,23 +99,18 @@ class Screen(AbstractContextManager["Screen"]):
         self._stream = stream
         self._console = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._keys_of = keys
-        self._stop = False
         self._open = ExitStack()
         self.keys = Keys(None)
 
     def __enter__(self) -> Screen:
-        before = signal.signal(signal.SIGTSTP, self._stopped)
+        self._begin()
+        before = signal.signal(signal.SIGTSTP, self._suspend)
         self._open.callback(signal.signal, signal.SIGTSTP, before)
-        try:
-            self._begin()
-        except BaseException:
-            self._open.close()
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leave()
         self._open.close()
+        self._leave()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -129,8 +124,6 @@ class Screen(AbstractContextManager["Screen"]):
 
     def draw(self, lines: list[list[tuple[str, str]]]) -> None:
         """Show lines, each of pieces of text with a style; what does not fit is cut."""
-        if self._stop:
-            self._suspend()
         from rich.text import Text
 
         columns, height = self.size
@@ -151,16 +144,20 @@ class Screen(AbstractContextManager["Screen"]):
             self._write(LEAVE)
         self.keys.__exit__(None, None, None)
 
-    def _stopped(self, _number: int, _frame: FrameType | None) -> None:
-        self._stop = True
+    def _suspend(self, _number: int, _frame: FrameType | None) -> None:
+        """Stop as Ctrl-Z asks, and begin again when the shell continues the process.
 
-    def _suspend(self) -> None:
-        """Stop as Ctrl-Z asks, and begin again when the shell continues the process."""
-        self._stop = False
+        It stops at once: later, the shell's SIGCONT could come before the stop, and nobody would send another. By now
+        the terminal may be the shell's, and SIGTTOU would stop the process before it has put the terminal back.
+        """
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         self._leave()
+        signal.signal(signal.SIGTTOU, before)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._begin()
 
     def _write(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+        """Write past the stream's buffer, which a signal handler must not enter while a write is under way."""
+        left = memoryview(text.encode(self._stream.encoding or "ascii", "replace"))
+        while left:
+            left = left[os.write(self._stream.fileno(), left) :]

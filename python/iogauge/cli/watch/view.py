@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,7 +10,7 @@ from iogauge.live.state import State
 
 KEYS = (
     ("space", "pause the display; the measurement goes on"),
-    ("tab, 1-9", "show the next job, or the one of this number"),
+    ("tab, 1-9", "show the next job, or the job with this number"),
     ("e", "end the measurement gracefully, as Ctrl-C does; asks first"),
     ("q", "leave; the measurement goes on"),
     ("?", "show or hide this help"),
@@ -25,7 +24,7 @@ class View:
     interrupt: Callable[[], None]
     has_keys: bool = True
     selected: int = 0
-    """The row that is shown, among those of the running stage."""
+    """The job that is shown, among those of the running stage."""
     paused: State | None = None
     """The state that is shown while the display is paused."""
     paused_at: float = 0.0
@@ -47,7 +46,7 @@ class View:
             return
         rows = len(self.shown(state).running_rows)
         if key == " ":
-            self.paused, self.paused_at = (None if self.paused else copy.deepcopy(state)), now
+            self.paused, self.paused_at = (None if self.paused else state.copy()), now
         elif key == "\t":
             self.selected = (self.selected + 1) % max(rows, 1)
         elif key in "123456789" and int(key) <= rows:

@@ -1,18 +1,20 @@
-"""``iogauge web``: a local page over saved reviews and running measurements.
+"""``iogauge web``: show saved reviews and running measurements as pages.
 
 Serve the reviews in DIRECTORY and below it as pages on this computer, until Ctrl-C. Open the link that is printed: it
 has a token, without which the server shows nothing. The pages list and find reviews, show and compare them, draw any
-figure, ask in SQL, follow measurements that run, and show drive models. They load nothing from another computer.
+figure, ask in SQL, show running measurements, and show drive models. They load nothing from other computers.
 
 The pages only read. With --allow-start they also plan, start, end and resume reviews, and write notes; a review that
-destroys data needs the drive's serial number there, too.
+destroys data needs the drive's serial number, typed on the page.
 
 Only this computer reaches the server. To reach it from another one, use 'ssh -L 8384:localhost:8384 HOST', or name an
---address with a --certificate. --name adds a name by which browsers may call the server.
+--address with a --certificate. --name adds a name by which browsers may call the server:
+'localhost:9000' for 'ssh -L 9000:localhost:8384 HOST'.
 
 The index of the reviews is kept in DIRECTORY, as .iogauge-index.duckdb. It can be removed at any time.
 
---export writes the same pages as files, for a web server or a publication: of all reviews, or of each --review.
+--export writes the list, the reports, a comparison, charts and the models as files, for a web server or a publication:
+of all reviews, or of each --review. Running measurements, SQL and starting reviews need the server.
 
     iogauge web reviews
 
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
 
 def web(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIRECTORY]", help="Where the reviews are.  [default: here]")
+        Path,
+        typer.Argument(
+            metavar="[DIRECTORY]", help="Where the reviews are.  [default: here]", show_default=False
+        ),
     ] = Path(),
     port: Annotated[
         int | None,
@@ -45,13 +50,13 @@ def web(
             max=65535,
         ),
     ] = None,
-    address: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address of this computer to listen on.")
-    ] = "127.0.0.1",
+    address: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
     names: Annotated[
         list[str] | None,
         typer.Option(
-            "--name", metavar="HOST", help="A name by which browsers may call the server; repeatable."
+            "--name",
+            metavar="HOST[:PORT]",
+            help="A name by which browsers may call the server, with the port that they use; repeatable.",
         ),
     ] = None,
     certificate: Annotated[
@@ -75,7 +80,7 @@ def web(
     ] = False,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="DIRECTORY", help="Write the pages as files here, and serve nothing."),
+        typer.Option(metavar="DIRECTORY", help="Write pages as files in this directory, and serve nothing."),
     ] = None,
     reviews: Annotated[
         list[Path] | None,
@@ -112,13 +117,16 @@ def _serve(settings: Settings) -> None:
     from iogauge.web import server
     from iogauge.web.app import make_app
     from iogauge.web.refreshing import Refresher
-    from iogauge.web.starting import Starter
 
     sock = server.bind(settings)
-    starter = Starter(settings.directory) if settings.allow_start else None
+    starter = None
+    if settings.allow_start:
+        from iogauge.web.starting import Starter
+
+        starter = Starter(settings.directory)
     with (
         Index.open(settings.directory, say=streams.say) as index,
-        Refresher(index, say=streams.say) as refresher,
+        Refresher(index, say=streams.say, at_once=not index.reviews(limit=0).total) as refresher,
     ):
         app = make_app(settings, index, refresher=refresher, starter=starter, say=streams.say)
         link = server.link_of(settings, sock)

@@ -13,7 +13,8 @@ from iogauge.report.charts.data import STATISTICS
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan, SuitePlan
-from iogauge.stats.figures import QUANTILES, StepFigures
+from iogauge.stats.figure import QUANTILES
+from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import supported_up_to
 from iogauge.stats.pooled import variations
 from iogauge.text.cells import Cell, cell, latency

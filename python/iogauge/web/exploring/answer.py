@@ -60,7 +60,8 @@ class Answer:
         for axis, name, names in (("x", x, self.columns), ("y", y, self.numeric)):
             if name and name not in names:
                 raise UsageError(
-                    f"{axis} {name[:80]!r} is not among the columns", hint=f"one of: {', '.join(names)}"
+                    f"{axis} {name[:80]!r} is not among the columns",
+                    hint=f"choose one of: {', '.join(names)}",
                 )
         y = y or self._default_y(x)
         x = x or next((name for name in self.columns if name != y), "")
@@ -85,7 +86,7 @@ class Answer:
                 self._column(group),
                 strict=True,
             )
-            if place is not None and _number(value) is not None
+            if _is_place(place, kind) and _number(value) is not None
         ]
         points = points[: MOST_NAMES if kind == "name" else MOST_POINTS]
         if not points:
@@ -176,6 +177,11 @@ def _is_bound(name: str) -> bool:
 def _number(value: Any) -> float | None:
     usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return float(value) if usable else None
+
+
+def _is_place(value: Any, kind: Kind) -> bool:
+    """Return whether a chart can have a value: there is no place for what is missing, infinite, or no number."""
+    return value is not None and (kind != "number" or _number(value) is not None)
 
 
 def _place(value: Any, kind: Kind) -> float | str:

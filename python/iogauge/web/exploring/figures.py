@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 500
 """Rows of the page; the CSV has all."""
 OVER = {"position": "position", "date": "date of the review", "drive": "drive"}
-GROUPS = {"drive": "drive", "host": "computer", "review": "review", "all": "nothing: all together"}
+GROUPS = {"drive": "drive", "host": "host", "review": "review", "all": "one line for all"}
 _KINDS: dict[str, Kind] = {"position": "number", "date": "date", "drive": "name"}
 _SCALES = {"ns": (1e3, "us", "µs"), "B/s": (1e6, "MBps", "MB/s"), "IOPS": (1.0, "", "")}
 """By unit: what values are divided by, the end of a column's name, and the unit on an axis."""
@@ -64,14 +65,15 @@ class Figures:
             Point(
                 place=_place(point.place),
                 value=point.value / divisor,
-                low=None if point.low is None else point.low / divisor,
-                high=None if point.high is None else point.high / divisor,
+                low=_scaled(point.low, divisor),
+                high=_scaled(point.high, divisor),
                 group=point.group if self.over != "drive" else "",
                 label=point.label if self.over == "position" else point.review,
                 supported=point.supported,
                 runs=point.runs,
             )
             for point in self.exploration.points
+            if math.isfinite(point.value)
         ]
         axis = f"{numbers.capitalised(self.load.axis)}, {self.load.unit}".rstrip(", ")
         base = column_of(self.metric.rpartition("_")[0] or self.metric)
@@ -104,10 +106,15 @@ class Figures:
     @property
     def left_out(self) -> str:
         """What the chart does not show; empty: nothing."""
-        shown = len({point.group for point in self.exploration.points})
-        if self.exploration.groups <= shown:
-            return ""
-        return f"The {shown} with most reviews are shown, of {self.exploration.groups:,}. Choose reviews to see others."
+        explored, shown = self.exploration, len(self.exploration.points)
+        groups = len({point.group for point in explored.points})
+        texts = []
+        if groups < explored.groups:
+            texts.append(f"The {groups} with most reviews are shown, of {explored.groups:,}.")
+        if shown < explored.in_all:
+            which = {"date": "newest ", "position": "first ", "drive": ""}[self.over]
+            texts.append(f"Of {explored.in_all:,} points, the {which}{shown:,} are shown and ranked.")
+        return " ".join([*texts, "Choose reviews to see others."]) if texts else ""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -178,6 +185,10 @@ def _overlap(lowest: ExploredPoint, highest: ExploredPoint) -> str:
     if lowest.high is None or highest.low is None or lowest.high < highest.low:
         return ""
     return ", but their ranges overlap"
+
+
+def _scaled(value: float | None, divisor: float) -> float | None:
+    return value / divisor if value is not None and math.isfinite(value) else None
 
 
 def _mark(point: ExploredPoint) -> str:

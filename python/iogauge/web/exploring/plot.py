@@ -115,7 +115,7 @@ def _spec(plot: Plot, groups: Sequence[str]) -> Spec:
         **{across: vega.number(f"{value}_low", scale=scale), f"{across}2": vega.end(f"{value}_high")},
     )
     tooltip = [
-        *([vega.name("group", title="of")] if groups != [""] else []),
+        *([vega.name("group", title="line")] if groups != [""] else []),
         vega.name("label", title="step") if any(point.label for point in plot.points) else _tip(plot),
         vega.number(value, title=plot.value, format=",.4~r"),
         vega.number(f"{value}_low", title="from", format=",.4~r"),

@@ -29,7 +29,7 @@ FROM figures JOIN reviews USING (review)
 GROUP BY drive ORDER BY most_iops DESC""",
     ),
     Query(
-        "Did the headline figure change over time?",
+        "Did the main figure change over time?",
         """SELECT created, value, low, high, drives[1] AS drive, metric, unit, review
 FROM reviews WHERE value IS NOT NULL
 ORDER BY drive, metric, created""",
@@ -42,7 +42,7 @@ FROM figures JOIN reviews USING (review)
 GROUP BY ALL HAVING count(*) > 1 ORDER BY spread_percent DESC""",
     ),
     Query(
-        "Reviews by computer and month",
+        "Reviews by host and month",
         """SELECT date_trunc('month', created) AS month, count(*) AS reviews, host
 FROM reviews GROUP BY ALL ORDER BY month, host""",
     ),

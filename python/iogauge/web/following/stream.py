@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from iogauge.live.places import Writer, directories, segments_in, why_not_private
+from iogauge.live.places import AGAIN, Writer, directories, segments_in, why_not_private
 from iogauge.live.reader import Reader
 
 if TYPE_CHECKING:
@@ -108,8 +108,16 @@ class Streams:
                 del self._growths[source]
 
     def cost(self) -> dict[str, Any]:
-        """Return what watching costs: the server's share of a CPU, its nice value, and the number of streams."""
-        return {"cpu_share": self._cost.share(), "nice": self._cost.nice, "streams": self.open}
+        """Return what watching costs: the server's share of a CPU, its nice value, and the number of streams.
+
+        With it comes ``now``, since the browser's clock need not be that of the events.
+        """
+        return {
+            "now": time.time(),
+            "cpu_share": self._cost.share(),
+            "nice": self._cost.nice,
+            "streams": self.open,
+        }
 
 
 class _Growth:
@@ -239,10 +247,10 @@ def _pieces(events: list[Event]) -> Iterator[str]:
 
 
 def _written(event: Event) -> str:
-    """Return one event of a stream; that of a gap has no id.
+    """Return one event of a stream; that of a gap has no id, nor has one that is repeated after a gap.
 
     >>> _written({"seq": 7, "event": "end"})
     'id: 7\\ndata: {"seq":7,"event":"end"}\\n\\n'
     """
-    head = f"id: {event['seq']}\n" if "seq" in event else ""
+    head = f"id: {event['seq']}\n" if "seq" in event and AGAIN not in event else ""
     return f"{head}data: {json.dumps(event, separators=(',', ':'))}\n\n"

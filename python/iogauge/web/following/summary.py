@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from iogauge.web.following.stream import Source
 
 DIRECTIONS = {"read": "Reads", "write": "Writes", "trim": "Trims", "sync": "Syncs"}
 """The directions as headings."""
-OUTCOMES = {"done": "It is done", "interrupted": "It was ended early", "failed": "It failed"}
+OUTCOMES = {"done": "It is done", "interrupted": "It was interrupted", "failed": "It failed"}
 QUANTILES = ("p50_ns", "p99_ns", "p999_ns")
+MOST_FEEDS = 32
+"""Feeds whose sums are kept; the one that nobody asked for longest goes first."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +36,64 @@ class Cells:
     steady: str
 
 
+class _Sum:
+    """The sum of the events of one feed, which reads on where it was."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._reader = source.reader()
+        self._lock = threading.Lock()
+        self._state = State()
+        self._seq = 0
+        self._size: object = None
+
+    def state(self) -> State:
+        """Return the sum so far; later events do not change it."""
+        with self._lock:
+            if self._state.end is not None and self._source.size()[:2] != self._size:
+                self._begin()  # the process measures something else now
+            while events := self._reader.read(self._seq):
+                for event in events:
+                    self._state.add(event)
+                self._seq = events[-1]["seq"]
+            self._size = self._source.size()[:2]
+            return _copy(self._state)
+
+    def close(self) -> None:
+        with self._lock:
+            self._reader.close()
+
+    def _begin(self) -> None:
+        self._reader.close()
+        self._reader, self._state, self._seq = self._source.reader(), State(), 0
+
+
+_sums: OrderedDict[Source, _Sum] = OrderedDict()
+_sums_lock = threading.Lock()
+
+
 def state_of(source: Source) -> State:
-    """Return the sum of all events that a feed still has."""
-    state = State()
-    with closing(source.reader()) as reader:
-        while events := reader.read(state.seq):
-            seq = state.seq
-            for event in events:
-                state.add(event)
-            if state.seq <= seq:
-                break  # only what is repeated for new readers
-    return state
+    """Return the sum of all events that a feed still has. What was read once is not read again."""
+    with _sums_lock:
+        kept = _sums.pop(source, None) or _Sum(source)
+        _sums[source] = kept
+        gone = [_sums.popitem(last=False)[1] for _ in range(len(_sums) - MOST_FEEDS)]
+    for old in gone:
+        old.close()
+    return kept.state()
+
+
+def _copy(state: State) -> State:
+    """Return a state that grows no more. Events are never changed, so both have the same."""
+    rows = {key: replace(row, intervals=row.intervals.copy()) for key, row in state.rows.items()}
+    return replace(
+        state,
+        rows=rows,
+        drives=dict(state.drives),
+        throttled=dict(state.throttled),
+        notices=state.notices.copy(),
+        steps=state.steps.copy(),
+    )
 
 
 def sentence(state: State, now: float, *, running: bool) -> str:
@@ -52,7 +102,7 @@ def sentence(state: State, now: float, *, running: bool) -> str:
         text = state.end["text"]
         return f"{OUTCOMES.get(state.end['outcome'], 'It has ended')}{f': {text}' if text else ''}."
     if not running:
-        return "It ended without saying how: its process is gone."
+        return "Its process has ended without reporting an outcome."
     if state.step is None:
         return "It is being prepared."
     step = state.step
@@ -103,7 +153,7 @@ def _cells(row: Row, direction: str, figures: Mapping[str, Any]) -> Cells:
             "-" if figures.get(name) is None else numbers.duration(figures[name], 3) for name in QUANTILES
         ),
         share=f"{numbers.percent(iops / limit)} of {numbers.rate(limit)}" if limit else "",
-        steady="" if row.steady is None else "steady" if row.steady["attained"] else "not yet steady",
+        steady="" if row.steady is None else "steady" if row.steady["attained"] else "not steady yet",
     )
 
 

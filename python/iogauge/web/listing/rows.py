@@ -116,7 +116,7 @@ def sparkline(values: Sequence[float], metric: str) -> Markup:
         micro(value_text(metric, value, 3)) for value in (values[0], values[-1], least, most)
     )
     steps = counted(len(values), "step")
-    words = f"{metric_text(metric)} along {steps}: from {first} to {last}, least {low}, most {high}"
+    words = f"{metric_text(metric)} along {steps}: from {first} to {last}, lowest {low}, highest {high}"
     end_x, end_y = places[-1]
     return Markup(
         '<svg viewBox="0 0 {:.0f} {:.0f}" preserveAspectRatio="none" role="img" aria-label="{}">'

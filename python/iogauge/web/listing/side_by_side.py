@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Compared = Sequence[Mapping[str, Any]]
 """The rows of ``Index.compare``."""
 NOTE = (
-    "Beneath each figure is its 95 % interval, and its ratio to the baseline’s. Figures in bold have an interval that "
-    "does not overlap the baseline’s. These are intervals within runs, and nothing is tested: "
-    "choose at most {most} reviews for that."
+    "Beneath each figure are its 95 % interval and its ratio to the baseline’s. Figures in bold have an interval that "
+    "does not overlap the baseline’s. These intervals come from single runs, and no test was made. "
+    "Choose at most {most} reviews to have differences tested."
 )
 """What the tables rest on; ``most`` is the number of reviews that are tested."""
 
@@ -77,15 +77,30 @@ def answer(compared: Compared, names: Mapping[str, str], baseline: str) -> str:
         f"{_ratio(figure)} ({names[figure['review']]}, at {_step(figure)})"
         for figure in (choose(figures, key=lambda figure: figure["ratio"]) for choose in (min, max))
     )
+    text = capitalised(metric_text(metric)) if metric == MEAN else metric_text(metric)
     return (
-        f"{capitalised(metric_text(metric)) if metric == MEAN else metric_text(metric)} is {first} to {last} that of "
-        f"the baseline, {names[baseline]}; intervals of {len(_apart(figures))} of "
-        f"{numbers.counted(len(names) - 1, 'review')} are apart from its own at one step or more."
+        f"{text} is {first} to {last} that of the baseline, {names[baseline]}. "
+        f"{_differing(len(_apart(figures)), len(names) - 1)}"
+    )
+
+
+def _differing(apart: int, reviews: int) -> str:
+    """Return in a sentence how many reviews differ from the baseline.
+
+    >>> _differing(3, 9)
+    '3 of 9 reviews differ from it: at one step or more, their intervals do not overlap.'
+    """
+    if not apart:
+        return "No review differs from it: at every step, the intervals overlap."
+    verb = "differs" if apart == 1 else "differ"
+    return (
+        f"{apart} of {numbers.counted(reviews, 'review')} {verb} from it: at one step or more, "
+        "their intervals do not overlap."
     )
 
 
 def around(rows: Sequence[ReviewRow]) -> str:
-    """Return in a sentence what differs around the drives of reviews, which may explain differences in the figures."""
+    """Return in a sentence the differences in setup, which may explain differences in the figures."""
     facts = {
         "host": {row.host for row in rows},
         "processor": {row.cpu for row in rows},

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from iogauge.errors import IogaugeError
 from iogauge.live.finding import feeds
 from iogauge.web.modelling.worker import CPU_S
+from iogauge.web.quiet import require_quiet
 
 if TYPE_CHECKING:
     from iogauge.live.finding import FeedInfo
@@ -51,26 +52,18 @@ class Answers:
         if question in self._kept:
             return self._kept[question]
         if self._waiting > MOST_WAITING:
-            raise IogaugeError("too many questions about models wait", hint="try again in a minute")
+            raise IogaugeError("too many questions about models are waiting", hint="try again in a minute")
         self._waiting += 1
         try:
             async with self._turn:
                 if question not in self._kept:
-                    self._require_quiet()
+                    require_quiet("a model", self._running())
                     self._kept[question] = await _answer(question)
         finally:
             self._waiting -= 1
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
         return self._kept[question]
-
-    def _require_quiet(self) -> None:
-        real = [feed for feed in self._running() if not feed.virtual]
-        if real:
-            raise IogaugeError(
-                f"a measurement is running ({real[0].title}), and a model would take CPU time from it",
-                hint="wait until it ends, then load this page again",
-            )
 
 
 async def _answer(question: Question) -> dict[str, Any]:
@@ -81,7 +74,7 @@ async def _answer(question: Question) -> dict[str, Any]:
         stderr=asyncio.subprocess.DEVNULL,
         cwd="/",
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        start_new_session=True,
+        process_group=0,  # without a session of its own, it leaves the CPUs that the server leaves
     )
     try:
         async with asyncio.timeout(LONGEST_S):
@@ -96,7 +89,7 @@ async def _answer(question: Question) -> dict[str, Any]:
     if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         raise IogaugeError(f"the model took more than {CPU_S} s of CPU time", hint=_FEWER)
     if process.returncode != 0:
-        raise IogaugeError("the model could not be run with these numbers", hint=_FEWER)
+        raise IogaugeError("the model could not be run with these parameters", hint=_FEWER)
     answer: dict[str, Any] = json.loads(written)
     if "error" in answer:
         raise IogaugeError(answer["error"], hint=answer["hint"])

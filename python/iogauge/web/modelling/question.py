@@ -1,4 +1,4 @@
-"""A question about a drive model: which load on it, and which of its numbers are others.
+"""A question about a drive model: which load runs on it, and which parameters are changed.
 
 Its parts come from an address that anybody can write. They are checked here before they become lines of a job file; the
 library checks the names and values of parameters.
@@ -90,11 +90,11 @@ def load_of(query: QueryParams) -> Load:
     """Return the load that an address names. Raises UsageError."""
     rw, bs = query.get("rw", Load.rw), query.get("bs", Load.bs).strip()
     if rw not in PATTERNS:
-        raise UsageError(f"rw {rw[:40]!r} is not offered here", hint=f"one of: {', '.join(PATTERNS)}")
+        raise UsageError(f"rw {rw[:40]!r} is not offered here", hint=f"choose one of: {', '.join(PATTERNS)}")
     block = _BLOCK.fullmatch(bs)
     size = int(block[1]) << {"": 0, "k": 10, "m": 20}[block[2].lower()] if block else 0
     if not 0 < size <= LARGEST_BLOCK:
-        raise UsageError(f"bs {bs[:40]!r} is no block size up to 16m", hint="write for instance 4k")
+        raise UsageError(f"bs {bs[:40]!r} is not a block size up to 16m", hint="write, for instance, 4k")
     numbers = {name: _number(name, query.get(name, "").strip()) for name in NUMBERS}
     return Load(rw=rw, bs=bs, **{name: value for name, value in numbers.items() if value is not None})
 
@@ -113,7 +113,7 @@ def changes_of(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         match = _CHANGE.fullmatch(text)
         if not match:
             raise UsageError(
-                f"{text[:80]}: not PARAMETER=VALUE", hint="write for instance media.turnaround_ns=0"
+                f"{text[:80]}: is not PARAMETER=VALUE", hint="write, for instance, media.turnaround_ns=0"
             )
         if match[1] in changes:
             raise UsageError(f"{match[1]} is changed twice", hint="leave one of them out")
@@ -127,6 +127,6 @@ def _number(name: str, text: str) -> int | None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and least <= int(text) <= most):
         raise UsageError(
-            f"{label} {text[:40]!r} cannot be", hint=f"a whole number from {least:,} to {most:,}"
+            f"{label} {text[:40]!r} is out of range", hint=f"write a whole number from {least:,} to {most:,}"
         )
     return int(text)

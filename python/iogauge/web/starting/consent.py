@@ -1,4 +1,4 @@
-"""What a user has to type and to confirm before a review that writes may begin: the same as on the command line."""
+"""What a user types and confirms before a review that writes may begin: the same as on the command line."""
 
 from __future__ import annotations
 
@@ -44,10 +44,13 @@ def check(needed: list[Consent], *, typed: dict[str, str], confirmed: bool) -> l
         text = typed.get(consent.path, "")
         if consent.needs_serial and text not in confirmations(consent.path):
             what = "serial number" if consent.has_serial else "path"
+            reason = f"the {what} typed is not the drive's" if text else f"no {what} was typed"
             raise UsageError(
-                f"{consent.path}: its content will be lost, and {'that' if text else 'nothing'} is not its {what}",
+                f"{consent.path}: its content will be lost, and {reason}",
                 hint=f"type the {what} of the drive exactly, as for --destroy",
             )
     if needed and not confirmed:
-        raise UsageError("confirm that these targets are written", hint="read the plan, then tick the box")
+        raise UsageError(
+            "the writes to these targets are not confirmed", hint="read the plan, then tick the box"
+        )
     return [text for consent in needed if (text := typed.get(consent.path, ""))]

@@ -28,11 +28,14 @@ from iogauge.live.places import make_directory
 from iogauge.schema import Manifest
 from iogauge.store import Review as Stored
 from iogauge.store.durable import new_file
-from iogauge.suites import SUITES
+from iogauge.suites import is_shipped
 from iogauge.text.numbers import argument
+from iogauge.web.quiet import keep_priority
 from iogauge.web.starting.consent import check, consents
 from iogauge.web.starting.requests import ReviewRequest
 
+_COMMAND = "iogauge.cli.web.started"
+"""The command ``iogauge``, but that no suite is loaded from a file: the manifest may change after it was looked at."""
 BEGIN_S = 20.0
 """How long a page waits to learn whether a review has begun."""
 _LOOK_S = 0.1
@@ -80,17 +83,16 @@ class _Child:
 class Starter:
     """Starts reviews, whose directories are made in ``directory``.
 
-    Make it before the server lowers its priority: the thread that starts processes keeps the present one, and so they
-    inherit it.
+    Make it before the server lowers its priority: the thread that starts processes keeps the present one, and the
+    present CPUs, and so they inherit both.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory.resolve()
-        self._cpus = os.sched_getaffinity(0)
         self._children: list[_Child] = []
         self._starting = threading.Lock()
         self._spawning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starting")
-        self._spawning.submit(lambda: None).result()
+        self._spawning.submit(keep_priority).result()
 
     def plan(self, request: ReviewRequest) -> Plan:
         """Return what a review would do. Raises UsageError and IogaugeError as ``iogauge.plan`` does."""
@@ -114,29 +116,34 @@ class Starter:
     def resume(self, directory: Path, *, typed: dict[str, str], confirmed: bool) -> Started:
         """Go on with an interrupted review; the rest is as ``start``.
 
-        Raises UsageError for a review that names Python files: they would be run, and it may come from a stranger.
+        Raises UsageError for a review with other suites than iogauge's own: they are files, which may hold code, and
+        the review may come from a stranger.
         """
         saved = Stored.open(directory)
-        if own := self.own_code(saved.manifest):
+        if other := self.other_suite(saved.manifest):
             raise UsageError(
-                f"this review runs the file {own}", hint=f"iogauge review --resume {argument(directory)}"
+                f"this review has the suite {other}, which is not one of iogauge's own",
+                hint=f"iogauge review --resume {argument(directory)}",
             )
         destroy = check(consents(saved.manifest), typed=typed, confirmed=confirmed)
         return self._run(["review", f"--resume={directory.resolve()}"], saved.manifest, directory, destroy)
 
-    def own_code(self, manifest: Manifest) -> str:
-        """Return the file with code that a review runs when it is resumed; empty: it runs none."""
-        named = (plan.suite for plan in manifest.plans if plan.suite not in SUITES and not plan.prepares)
-        return next((suite for suite in named if not suite.endswith(".toml")), "")
+    def other_suite(self, manifest: Manifest) -> str:
+        """Return the first suite of a review that is not one of iogauge's own; empty: there is none."""
+        return next((plan.suite for plan in manifest.plans if not is_shipped(plan.suite)), "")
 
-    def end(self, pid: int) -> FeedInfo:
-        """End a measurement gracefully, and return it. Raises IogaugeError if none of this user has that number."""
+    def end(self, pid: int, start_ticks: int) -> FeedInfo:
+        """End a measurement gracefully, and return it.
+
+        ``start_ticks``: when its process began, since its number may be used again. Raises IogaugeError if this user
+        has no such measurement.
+        """
         for feed in feeds():
-            if feed.pid == pid:
+            if (feed.pid, feed.start_ticks) == (pid, start_ticks):
                 feed.interrupt()
                 return feed
         raise IogaugeError(
-            f"no measurement of process {pid} is running", hint="look again: it may have ended"
+            f"no measurement of process {pid} is running", hint="load the page again: it may have ended"
         )
 
     def close(self) -> None:
@@ -149,7 +156,7 @@ class Starter:
         with self._starting:
             self._refuse_busy(virtual=virtual)
             log = self._new_log(review.name)
-            command = [sys.executable, "-P", "-m", "iogauge", *words, *allowed, "--yes"]
+            command = [sys.executable, "-P", "-m", _COMMAND, *words, *allowed, "--yes"]
             child = self._spawning.submit(self._spawn, command, log, virtual=virtual).result()
             self._children.append(child)
             return self._begun(child, review)
@@ -182,7 +189,6 @@ class Starter:
         return path
 
     def _spawn(self, command: list[str], log: Path, *, virtual: bool) -> _Child:
-        os.sched_setaffinity(0, self._cpus)
         pid = os.posix_spawn(
             command[0],
             command,

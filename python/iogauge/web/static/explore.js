@@ -1,4 +1,4 @@
-// Keeps queries of one's own in this browser; the page works without it.
+// Saves your own queries in this browser; the page works without it.
 "use strict";
 (() => {
   const KEY = "iogauge queries";
@@ -22,7 +22,7 @@
       localStorage.setItem(KEY, JSON.stringify(queries));
       return true;
     } catch {
-      state.textContent = "This browser keeps nothing: keep the address of the page instead.";
+      state.textContent = "This browser cannot save queries. Bookmark this page instead.";
       return false;
     }
   }
@@ -53,13 +53,13 @@
     if (!name || !text.value.trim()) return;
     const others = read().filter((query) => query.name !== name);
     if (others.length >= MOST) {
-      state.textContent = `${MOST} queries are kept: remove one first.`;
+      state.textContent = `${MOST} queries are saved. Remove one first.`;
       return;
     }
     if (!write([...others, { name, sql: text.value }])) return;
     form.reset();
     show();
-    state.textContent = `${name} is kept in this browser.`;
+    state.textContent = `${name} is saved in this browser.`;
   });
 
   document.getElementById("saved").hidden = false;

@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const WAIT_MS = 120;
+  const READING_MS = 2000;
   const PASSING_MS = 60; // rows that are only scrolled past are not loaded
   const MOST_CHOSEN = 50;
   const form = document.getElementById("reviews");
@@ -134,6 +135,27 @@
     }
   }
 
+  // While the server reads reviews, the list grows. It stays as it is where somebody works in it.
+  const reading = document.querySelector("[data-reading]");
+  async function grow() {
+    try {
+      const { state, total, html, count: text } = await ask(`/reviews/rows?${filters()}`, { signal: asking.signal });
+      if (!table.contains(document.activeElement)) {
+        form.querySelector("[data-nothing]")?.toggleAttribute("hidden", total > 0);
+        if (scrollY < table.offsetTop + innerHeight || !state) lay(total, 0, elements(html));
+      }
+      count.textContent = text;
+      reading.querySelector("[data-state]").textContent = state;
+      reading.hidden = !state;
+      // What there is to filter by is known in the end.
+      if (!state && started && !filters().size && !chosen.size) location.reload();
+      else if (state) setTimeout(grow, READING_MS);
+    } catch (error) {
+      complain(error);
+      setTimeout(grow, READING_MS);
+    }
+  }
+
   let timer = 0;
   form.addEventListener("input", ({ target }) => {
     if (!FILTERS.includes(target.name)) return;
@@ -191,6 +213,7 @@
   // Notes are written by a dialog, where the server lets them be written.
   const dialog = document.getElementById("notes");
   let edited = null;
+  let version = ""; // of the text that the dialog began with
   table.addEventListener("click", async ({ target }) => {
     const button = target.closest("[data-edit]");
     if (!button) return;
@@ -199,8 +222,9 @@
     state.textContent = "";
     dialog.querySelector("[data-name]").textContent = edited.dataset.name;
     try {
-      const { text } = await ask(`/notes?${new URLSearchParams({ review: edited.dataset.review })}`);
+      const { text, version: before } = await ask(`/notes?${new URLSearchParams({ review: edited.dataset.review })}`);
       dialog.querySelector("textarea").value = text;
+      version = before;
       dialog.showModal();
     } catch (error) {
       complain(error);
@@ -214,7 +238,7 @@
       const { html } = await ask("/notes", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ review: edited.dataset.review, text: dialog.querySelector("textarea").value }),
+        body: JSON.stringify({ review: edited.dataset.review, text: dialog.querySelector("textarea").value, version }),
       });
       const row = elements(html).querySelector("tr");
       row.setAttribute("aria-rowindex", edited.getAttribute("aria-rowindex"));
@@ -234,7 +258,10 @@
   rowHeight = server.rows.length ? server.offsetHeight / server.rows.length : rowHeight;
   rows.append(...server.rows);
   const first = Number(server.dataset.first);
-  lay(Number(table.dataset.total), first, rows);
+  const total = Number(table.dataset.total);
+  lay(total, first, rows);
   if (first) table.querySelector(`tbody[data-first="${first}"]`).scrollIntoView();
   showChosen();
+  const started = !total;
+  if (reading) setTimeout(grow, READING_MS);
 })();

@@ -1,4 +1,4 @@
-// Exchanges the token for a cookie. The token is in the fragment of the link, which is sent to nobody.
+// Exchanges the token for a cookie. The token is in the fragment of the link, which a browser never sends.
 "use strict";
 (() => {
   const state = document.getElementById("state");

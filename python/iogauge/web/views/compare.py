@@ -1,4 +1,4 @@
-"""The view that compares reviews: the answer, what differs around them, and every figure with its interval.
+"""The view that compares reviews: the answer, the differences in setup, and every figure with its interval.
 
 Up to eight reviews are compared as the library compares them: each with the baseline, figure by figure, with tests
 where there are repeats. More of them, up to fifty, are put side by side from the index, without tests.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -20,11 +21,13 @@ from iogauge.errors import IogaugeError, UsageError
 from iogauge.report.page.first_screen import MOST_FINDINGS, ranked_differences
 from iogauge.report.page.render import BY_SCRIPT, FEW_CHOICES, chart_data
 from iogauge.report.sections import Report
-from iogauge.results.figures import IOPS, MEAN, quantile_metric
+from iogauge.results.figures import IOPS, MEAN, metric_text, quantile_metric
 from iogauge.results.review import keep_computed
-from iogauge.text.numbers import counted
+from iogauge.store.find import refuse_irregular
+from iogauge.text.numbers import capitalised, counted
 from iogauge.web.listing import side_by_side
 from iogauge.web.listing.rows import name_of
+from iogauge.web.reports import in_turn
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -67,11 +70,12 @@ async def compare(request: Request) -> Response:
     web: Web = request.app.state.web
     query = request.query_params
     chosen = list(dict.fromkeys(query.getlist("review")))
-    content = await run_in_threadpool(
+    content = await in_turn(
         content_of,
         web.index,
         chosen,
         baseline=query.get("baseline", ""),
+        metric=query.get("metric", MEAN),
         search=query.get("search", ""),
     )
     if query.get("save"):
@@ -80,7 +84,7 @@ async def compare(request: Request) -> Response:
 
 
 def content_of(
-    index: Index, chosen: Sequence[str], *, baseline: str = "", search: str = ""
+    index: Index, chosen: Sequence[str], *, baseline: str = "", metric: str = MEAN, search: str = ""
 ) -> dict[str, Any]:
     """Return what the template shows.
 
@@ -88,6 +92,7 @@ def content_of(
         index: that of the reviews.
         chosen: the ids of reviews, each once.
         baseline: the id of the one that the others are compared with; by default the first that can be read.
+        metric: the one of ``METRICS`` that more than ``MOST_TESTED`` reviews are compared by.
         search: words that a review that may be added has.
     """
     problems: list[IogaugeError] = []
@@ -96,7 +101,9 @@ def content_of(
     for name in chosen[:MOST]:
         row = rows.get(name)
         if row is None:
-            problems.append(IogaugeError(f"{name}: no review has this name", hint="choose from the list"))
+            problems.append(
+                IogaugeError(f"{name}: no review has this name", hint="choose one from the list of reviews")
+            )
             continue
         others = [other for other in chosen if other != name]
         sides.append(Side(name, name_of(row), others, row.problem, row.hint))
@@ -114,13 +121,15 @@ def content_of(
         "search": search,
         "report": None,
         "tables": (),
+        "metric": metric,
+        "metrics": [(name, capitalised(metric_text(name))) for name in METRICS],
         **_offers(index, search, chosen),
     }
     try:
         if len(chosen) > MOST:
             raise UsageError(f"at most {MOST} reviews are compared at once", hint="choose fewer")
         if len(readable) > MOST_TESTED:
-            content |= _side_by_side(index, [rows[name] for name in readable], base)
+            content |= _side_by_side(index, [rows[name] for name in readable], base, metric)
         elif len(readable) > 1 or any(len(rows[name].targets) > 1 for name in readable):
             content |= _compared(index, readable, base)
         else:
@@ -135,6 +144,8 @@ def content_of(
 def _compared(index: Index, ids: Sequence[str], baseline: str) -> dict[str, Any]:
     """Return what the template shows of reviews that the library compares."""
     paths = {name: str(index.path(name)) for name in ids}
+    for path in paths.values():
+        refuse_irregular(Path(path))
     report = Report.of([*paths.values()], baseline=paths[baseline])
     refuse_nothing(report.differences, [*paths.values()])
     keep_computed(report.drives)
@@ -161,10 +172,10 @@ def _compared(index: Index, ids: Sequence[str], baseline: str) -> dict[str, Any]
     }
 
 
-def _side_by_side(index: Index, rows: Sequence[ReviewRow], baseline: str) -> dict[str, Any]:
+def _side_by_side(index: Index, rows: Sequence[ReviewRow], baseline: str, metric: str) -> dict[str, Any]:
     """Return what the template shows of more reviews."""
     names = {row.id: name_of(row) for row in rows}
-    compared = index.compare(list(names), baseline, METRICS).to_pylist()
+    compared = index.compare(list(names), baseline, [metric]).to_pylist()
     return {
         "heading": f"{len(names)} reviews side by side",
         "around": side_by_side.around(rows),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from iogauge.errors import IogaugeError, UsageError
+from iogauge.live.finding import feeds
 from iogauge.report.page.render import BY_SCRIPT, FEW_CHOICES, chart_data
 from iogauge.results.tables import METRICS
 from iogauge.text import numbers
@@ -19,6 +21,7 @@ from iogauge.web.exploring.answer import MOST_ROWS, MOST_SHOWN, Answer
 from iogauge.web.exploring.columns import TABLES
 from iogauge.web.exploring.figures import GROUPS, OVER, Figures, metric_name
 from iogauge.web.exploring.queries import BUILT_IN
+from iogauge.web.quiet import require_quiet
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -35,6 +38,10 @@ MOST_CHOSEN = 100
 FIRST_METRIC = "p99_ns"
 LONGEST_SQL = 6000
 """Characters of a statement: it is part of the address."""
+TURN_S = 5.0
+"""How long a statement waits for others."""
+_turns = threading.BoundedSemaphore(2)
+"""So many statements run at once: each takes memory and a CPU."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +171,8 @@ def _of_sql(index: Index, sql: str, query: QueryParams) -> dict[str, Any]:
         else "",
         "result": result,
         "axes": [
-            Choice("x", "Chart over", plot.place, {name: name for name in result.columns}),
-            Choice("y", "Chart of", plot.value, {name: name for name in result.numeric}),
+            Choice("x", "Horizontal axis", plot.place, {name: name for name in result.columns}),
+            Choice("y", "Values", plot.value, {name: name for name in result.numeric}),
         ]
         if plot
         else [],
@@ -178,11 +185,17 @@ def _answered(index: Index, sql: str) -> Answer:
     """Return the answer to a statement. Raises IogaugeError."""
     if not sql.strip():
         raise UsageError(
-            "there is no statement", hint="write one, such as: SELECT drives, headline FROM reviews"
+            "the SQL statement is empty", hint="write one, such as: SELECT drives, headline FROM reviews"
         )
     if len(sql) > LONGEST_SQL:
-        raise UsageError(f"{len(sql):,} characters are too many", hint=f"at most {LONGEST_SQL:,}")
-    return Answer.of(index.sql(sql, most_rows=MOST_ROWS + 1))
+        raise UsageError(f"{len(sql):,} characters are too many", hint=f"write at most {LONGEST_SQL:,}")
+    require_quiet("a query", feeds())
+    if not _turns.acquire(timeout=TURN_S):
+        raise IogaugeError("other queries are still running", hint="try again in some seconds")
+    try:
+        return Answer.of(index.sql(sql, most_rows=MOST_ROWS + 1))
+    finally:
+        _turns.release()
 
 
 def _drawn(plot: Plot) -> dict[str, Any]:
@@ -203,7 +216,7 @@ def _load(loads: list[Load], query: QueryParams) -> Load:
     named = [load for load in loads if load.suite == suite]
     if not named:
         suites = ", ".join(dict.fromkeys(load.suite for load in loads))
-        raise UsageError(f"suite {suite[:80]!r}: no review has it", hint=f"one of: {suites}")
+        raise UsageError(f"no review has the suite {suite[:80]!r}", hint=f"choose one of: {suites}")
     for name in ("series", "direction"):
         wanted = query.get(name)
         named = [load for load in named if getattr(load, name) == wanted] or named
@@ -216,7 +229,7 @@ def _at(load: Load, text: str) -> float:
     try:
         at = float(text) if text else places[0]
     except ValueError:
-        raise UsageError(f"at {text[:40]!r}: not a number", hint="choose a position of the form") from None
+        raise UsageError(f"at {text[:40]!r} is not a number", hint="choose a position in the form") from None
     return at if at in places else places[0]
 
 
@@ -236,10 +249,10 @@ def _fields(loads: list[Load], load: Load, metric: str, over: str, group: str, a
             {other.direction: other.direction for other in same_series},
         ),
         Choice("metric", "Figure", metric, metrics),
-        Choice("x", "Over", over, OVER),
+        Choice("x", "Horizontal axis", over, OVER),
     ]
     if over != "drive":
-        fields.append(Choice("group", "A colour for each", group, GROUPS))
+        fields.append(Choice("group", "Lines", group, GROUPS))
     if over != "position":
         places = {f"{place:g}": label or numbers.placed(place, load.unit) for place, label in load.positions}
         fields.append(Choice("at", f"At {load.axis}", f"{at:g}", places))

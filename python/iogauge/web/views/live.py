@@ -6,6 +6,7 @@ The page has the latest figures without scripts. Its script follows the feed (``
 from __future__ import annotations
 
 import time
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 2000
 """Events in a page that is saved as one file."""
+_HEADS = ("begin", "step", "rows")
+"""What says what the events after it are of; each replaces those named after it."""
 
 
 def routes() -> list[Route]:
@@ -73,7 +76,7 @@ async def measurement(request: Request) -> Response:
     source = await run_in_threadpool(source_of, pid)
     if source is None:
         raise HTTPException(
-            404, f"process {pid} measures nothing, or no longer; a review of it is in the list"
+            404, f"process {pid} runs no measurement now; if it ran a review, the list has it"
         )
     saved = bool(request.query_params.get("save"))
     context = await run_in_threadpool(_context, web, source, events=saved)
@@ -100,33 +103,45 @@ def _context(web: Web, source: Source, *, events: bool) -> dict[str, Any]:
         "data": {
             "pid": source.writer.pid,
             "start": source.writer.start_ticks,
+            "now": time.time(),
             "events": _kept(source, state) if events else [],
         },
     }
 
 
 def _kept(source: Source, state: State) -> list[Any]:
-    """Return the last events of a feed, after those that say what it is."""
-    kept: list[Any] = []
+    """Return the last events of a feed, after those that say what they are of."""
+    kept: deque[Any] = deque()
+    heads: dict[str, Any] = {}
     reader, seq = source.reader(), 0
     try:
         while news := [event for event in reader.read(seq) if event.get("seq", seq + 1) > seq]:
             seq = news[-1]["seq"]
-            kept = [*kept, *news][-MOST_KEPT:]
+            kept.extend(news)
+            while len(kept) > MOST_KEPT:
+                _drop(kept.popleft(), heads)
             if seq >= state.seq:
                 break
     finally:
         reader.close()
-    heads = [event for event in (state.begin, state.step) if event and event not in kept]
-    return [*heads, *kept]
+    return [*heads.values(), *kept]
+
+
+def _drop(event: Any, heads: dict[str, Any]) -> None:
+    """Leave an event out, but keep what the events after it cannot be understood without."""
+    kind = event["event"]
+    if kind in _HEADS:
+        for later in _HEADS[_HEADS.index(kind) :]:
+            heads.pop(later, None)
+        heads[kind] = event
 
 
 async def events(streams: Streams, request: Request) -> Response:
     """Return the events of a measurement that follow ``Last-Event-ID``, or else ``after``, as they come."""
     if streams.full:
-        message = f"{MOST_STREAMS} pages follow measurements already"
+        message = f"{MOST_STREAMS} pages show running measurements already"
         return JSONResponse(
-            {"error": message, "hint": "close some of them"}, status_code=503, headers={"retry-after": "3"}
+            {"error": message, "hint": "close one of them"}, status_code=503, headers={"retry-after": "3"}
         )
     query = request.query_params
     after = _number(request.headers.get("last-event-id") or query.get("after", "0"))

@@ -1,4 +1,4 @@
-"""The views of drive and machine models: all of them, and one with its numbers, its sources and what-if questions."""
+"""The views of drive and machine models: all of them; one with its parameters, sources and what-if questions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def _unless_left(request: Request, work: Any) -> dict[str, Any]:
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not tasks[0].done():
-            raise IogaugeError("nobody waits for this answer", hint="load this page again")
+            raise IogaugeError("the page was closed before its answer came", hint="load this page again")
         answer: dict[str, Any] = tasks[0].result()
         return answer
     finally:
@@ -176,7 +176,7 @@ def question_of(model: ModelFile, machine: str, load: Load, written: Sequence[st
     if machine and machine not in catalog.shipped("machine"):
         raise UsageError(
             f"there is no machine model {machine[:80]!r}",
-            hint=f"one of: {', '.join(catalog.shipped('machine'))}",
+            hint=f"choose one of: {', '.join(catalog.shipped('machine'))}",
         )
     changes = changes_of(written)
     if model.what == "drive":
@@ -195,7 +195,7 @@ def _in_words(question: Question) -> str:
     rate = f", at most {load.rate_iops:,} a second for each job" if load.rate_iops else ""
     return (
         f"{numbers.capitalised(PATTERNS[load.rw])} of {load.bs}, iodepth {load.iodepth}, "
-        f"{numbers.counted(load.numjobs, 'job')}{rate}, on {question.drive} behind {question.machine}."
+        f"{numbers.counted(load.numjobs, 'job')}{rate}, on {question.drive}, machine {question.machine}."
     )
 
 
@@ -249,7 +249,7 @@ def _groups(model: ModelFile) -> list[tuple[str, list[dict[str, str]]]]:
 
 
 def _places(model: ModelFile, machine: str) -> list[str]:
-    """Return the changes that the form offers: each number as it is."""
+    """Return the changes that the form offers: each parameter with its present value."""
     own = [f"{place}={_plain(entry.value)}" for place, entry in model.entries()]
     if model.what == "machine":
         return own

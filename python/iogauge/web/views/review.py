@@ -19,11 +19,12 @@ from iogauge.errors import IogaugeError
 from iogauge.live.finding import feeds
 from iogauge.report.page.render import Frame
 from iogauge.store import Review as Stored
+from iogauge.store.find import refuse_irregular
 from iogauge.store.reported import read_summary
 from iogauge.text.numbers import argument
 from iogauge.web.following import summary
 from iogauge.web.following.stream import Source
-from iogauge.web.reports import Reports
+from iogauge.web.reports import Reports, in_turn
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -50,7 +51,9 @@ async def review(reports: Reports, request: Request) -> Response:
     if row is None or path is None:
         raise HTTPException(404, "there is no such review here")
     save = bool(request.query_params.get("save"))
-    return await run_in_threadpool(_answer, web, reports, row, path, save=save)
+    ready = await run_in_threadpool(reports.has, path, framed=not save)
+    run = run_in_threadpool if ready else in_turn
+    return await run(_answer, web, reports, row, path, save=save)
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ def problem_of(row: ReviewRow, path: Path) -> Problem | None:
     if row.problem:
         return Problem(row.problem, row.hint)
     try:
+        refuse_irregular(path)
         saved = Stored.open(path)
     except IogaugeError as error:
         return Problem(str(error), error.hint or "")

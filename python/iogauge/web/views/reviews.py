@@ -16,11 +16,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from iogauge.errors import UsageError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.live.finding import FeedInfo, feeds
-from iogauge.store.notes import read_notes, tags_of, write_notes
+from iogauge.store.notes import check_notes, editable_notes, tags_of, write_notes
 from iogauge.text.numbers import capitalised, counted
 from iogauge.text.option import option
+from iogauge.web.following.summary import id_below
 from iogauge.web.listing.rows import listed, name_of
 
 if TYPE_CHECKING:
@@ -37,13 +38,15 @@ PAGE = 100
 """Rows that a page has, and that its script asks for at once."""
 MOST_SAVED = 500
 """Rows of a saved page."""
+MOST_NOTES = 32 << 10
+"""Bytes of notes that the page edits: as JSON, they fit into a request."""
 ORDERS = (
     ("-created", "newest first"),
     ("created", "oldest first"),
     ("drive", "by drive"),
     ("host", "by host"),
-    ("value", "least figure first"),
-    ("-value", "greatest figure first"),
+    ("value", "lowest main figure first"),
+    ("-value", "highest main figure first"),
 )
 """The orders of the list: as the index names them, and as people do."""
 _LONGEST = 200
@@ -69,7 +72,9 @@ class Filters:
         texts = {field.name: query.get(field.name, "")[:_LONGEST] for field in fields(cls)}
         texts["order"] = texts["order"] or ORDERS[0][0]
         if texts["order"] not in dict(ORDERS):
-            raise UsageError(f"{texts['order']}: no such order", hint=f"one of {', '.join(dict(ORDERS))}")
+            raise UsageError(
+                f"there is no order {texts['order']!r}", hint=f"use one of {', '.join(dict(ORDERS))}"
+            )
         return cls(**texts)
 
     @property
@@ -109,8 +114,8 @@ async def reviews(request: Request) -> Response:
         offset=0 if saved else _offset(query),
         limit=MOST_SAVED if saved else PAGE,
         chosen=query.getlist("review"),
+        state=web.refresher.state if web.refresher else "",
     )
-    content["state"] = web.refresher.state if web.refresher else ""
     if saved:
         return await run_in_threadpool(web.pages.attachment, TEMPLATE, name="reviews.html", **content)
     return await run_in_threadpool(web.pages.page, TEMPLATE, **content)
@@ -122,9 +127,13 @@ async def rows(request: Request) -> Response:
     filters, offset = Filters.of(request.query_params), _offset(request.query_params)
 
     def answer() -> Response:
+        state = (
+            web.refresher.state if web.refresher else ""
+        )  # before the rows, which may come with the end of it
         page = web.index.reviews(**_arguments(filters), offset=offset, limit=PAGE)
         return JSONResponse(
             {
+                "state": state,
                 "total": page.total,
                 "count": _count(page.total, filters),
                 "html": _html(web, page.rows, first=offset),
@@ -135,10 +144,11 @@ async def rows(request: Request) -> Response:
 
 
 async def notes(request: Request) -> Response:
-    """Return the notes on a review."""
+    """Return the notes on a review to be edited, and their version, with which the new ones are sent."""
     web: Web = request.app.state.web
     path = await run_in_threadpool(_path, web, request.query_params.get("review"))
-    return JSONResponse({"text": (await run_in_threadpool(read_notes, path)).text})
+    text, version = await run_in_threadpool(editable_notes, path, most_bytes=MOST_NOTES)
+    return JSONResponse({"text": text, "version": version})
 
 
 async def change_notes(request: Request) -> Response:
@@ -153,10 +163,19 @@ async def change_notes(request: Request) -> Response:
         )
     text = content.get("text")
     if not isinstance(text, str):
-        raise UsageError("the notes are no text", hint='send {"review": ID, "text": TEXT}')
+        raise UsageError(
+            "the notes are not a text",
+            hint='send {"review": ID, "text": TEXT, "version": THAT OF THE TEXT BEFORE}',
+        )
+    check_notes(text, most_bytes=MOST_NOTES)
 
     def write() -> Response:
         path, row = _path(web, content.get("review")), web.index.row(content["review"])
+        if editable_notes(path, most_bytes=MOST_NOTES)[1] != content.get("version"):
+            raise IogaugeError(
+                "these notes have been changed meanwhile",
+                hint="copy your text, open the notes again, and add it to what they say now",
+            )
         write_notes(path, text)
         if web.refresher:
             web.refresher.soon()
@@ -175,6 +194,7 @@ def content_of(
     offset: int = 0,
     limit: int = PAGE,
     chosen: list[str] | None = None,
+    state: str = "",
 ) -> dict[str, Any]:
     """Return what the template shows.
 
@@ -185,6 +205,7 @@ def content_of(
         offset: the number of the first that is shown, from 0.
         limit: how many are shown at most.
         chosen: the ids of those that are chosen for comparing.
+        state: how far the index is while it is being made; empty: it is up to date.
     """
     page = index.reviews(**_arguments(filters), offset=offset, limit=limit)
     everything = index.reviews(limit=1)
@@ -194,10 +215,12 @@ def content_of(
     picked = list(dict.fromkeys(chosen or []))
     shown = {row.id for row in page.rows}
     elsewhere = index.rows([name for name in picked if name not in shown]).values() if picked else ()
-    if not everything.total:
+    if state and not everything.total:
+        nothing = f"The reviews in {directory} are being read."
+    elif not everything.total:
         nothing = f"No review is saved in {directory}. hint: iogauge review TARGET makes one."
     else:
-        nothing = "No review has all of this: leave out a word or a filter."
+        nothing = "No review matches. Remove a word or a filter."
     heading = counted(everything.total, "review")
     if drives := len(choices["drive"]):
         heading += f" of {counted(drives, 'drive')}"
@@ -218,7 +241,7 @@ def content_of(
         "count": _count(page.total, filters)
         + (f"; the first {limit} are shown" if limit > PAGE and page.total > limit else ""),
         "nothing": nothing,
-        "state": "",
+        "state": state,
         "chosen": picked,
         "elsewhere": [(row.id, name_of(row)) for row in elsewhere],
         "chosen_text": f"{len(picked)} chosen for comparing" if picked else "Choose reviews to compare them",
@@ -229,16 +252,16 @@ def _answer(newest: ReviewRow | None, running: list[FeedInfo]) -> str:
     """Return what runs, and which review is the newest."""
     parts = []
     if running:
-        parts.append(f"{counted(len(running), 'measurement')} {'runs' if len(running) == 1 else 'run'} now")
+        parts.append(f"{counted(len(running), 'measurement')} {'is' if len(running) == 1 else 'are'} running")
     if newest and newest.created:
         parts.append(f"the newest review is of {name_of(newest)}, begun {newest.created:%Y-%m-%d %H:%M} UTC")
-    text = "; ".join(parts) or "nothing runs now"
+    text = "; ".join(parts) or "nothing is running"
     return f"{capitalised(text)}."
 
 
 def _count(total: int, filters: Filters) -> str:
     if filters.narrows:
-        return f"{counted(total, 'review')} {'fits' if total == 1 else 'fit'}"
+        return f"{counted(total, 'review')} {'matches' if total == 1 else 'match'}"
     return counted(total, "review")
 
 
@@ -265,25 +288,21 @@ def _date(text: str, *, name: str) -> datetime | None:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
-        raise UsageError(f"{name} {text}: not a date", hint="such as 2026-11-28") from None
+        raise UsageError(f"{name} {text!r} is not a date", hint="write it as 2026-11-28") from None
 
 
 def _offset(query: QueryParams) -> int:
     """Return the number of the first row, a multiple of ``PAGE``."""
     text = query.get("offset", "0")
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise UsageError(f"offset {text[:20]}: not a number of a row", hint="a number from 0")
+        raise UsageError(f"offset {text[:20]!r} is not a whole number", hint="send a number from 0")
     return int(text) // PAGE * PAGE
 
 
 def _pids(running: list[FeedInfo], directory: Path) -> dict[str, int]:
     """Return the processes that write reviews below the directory, by the ids of these."""
-    below = directory.resolve()
-    return {
-        str(feed.review.relative_to(below)): feed.pid
-        for feed in running
-        if feed.review and feed.review.is_relative_to(below)
-    }
+    ids = ((id_below(directory, feed.review), feed.pid) for feed in running)
+    return {review: pid for review, pid in ids if review}
 
 
 def _html(web: Web, reviews: Sequence[ReviewRow], *, first: int) -> str:

@@ -22,7 +22,7 @@ from iogauge.report.plan_text import lost, sentence
 from iogauge.reviews.estimate import cost_of
 from iogauge.schema import Pace
 from iogauge.store import Review as Stored
-from iogauge.suites import suite_of
+from iogauge.suites import shipped_suite
 from iogauge.text import numbers
 from iogauge.web.following import summary
 from iogauge.web.following.stream import Source
@@ -73,6 +73,7 @@ def _choices(web: Web, request: Request) -> dict[str, Any]:
     drives = list_drives()
     offered = _offered()
     listed = {drive.path for drive in drives} | {drive.target for drive in offered["models"]}
+    newest = web.index.reviews(limit=MOST_REVIEWS)
     return {
         **offered,
         "drives": drives,
@@ -86,10 +87,10 @@ def _choices(web: Web, request: Request) -> dict[str, Any]:
         },
         "running": _running(web.settings.directory),
         "incomplete": [
-            row
-            for row in web.index.reviews(limit=MOST_REVIEWS).rows
-            if not row.problem and not row.running and row.complete < row.planned
+            row for row in newest.rows if not row.problem and not row.running and row.complete < row.planned
         ],
+        "most_reviews": MOST_REVIEWS,
+        "unlooked": newest.total - len(newest.rows),
         "resumed": _resumed(web, query["resume"]) if query.get("resume") else None,
         "size_text": numbers.size,
     }
@@ -124,8 +125,8 @@ def _resumed(web: Web, name: str) -> dict[str, Any]:
         saved = Stored.open(_directory(web, name))
     except IogaugeError as error:
         return {"id": name, "problem": str(error), "hint": error.hint or ""}
-    own = _starter(web).own_code(saved.manifest)
-    steps = [] if own else cost_of(saved.manifest, suite_of).steps
+    other = _starter(web).other_suite(saved.manifest)
+    steps = () if other else cost_of(saved.manifest, shipped_suite).steps
     missing = [step for step in steps if not saved.has(step.step.id)]
     targets = ", ".join(target.path for target in saved.manifest.targets)
     left = numbers.clock_time(sum(step.likely_s for step in missing))
@@ -134,7 +135,7 @@ def _resumed(web: Web, name: str) -> dict[str, Any]:
         "id": name,
         "problem": "",
         "sentence": f"{numbers.counted(len(missing), 'step')} on {targets} are missing, about {left}{virtual}.",
-        "own": own,
+        "other": other,
         "consents": consents(saved.manifest),
     }
 
@@ -207,10 +208,7 @@ async def end(request: Request) -> Response:
     """End a measurement gracefully; a review can be resumed."""
     web, content = await _content(request)
     starter = _starter(web)
-    pid = content.get("pid")
-    if not isinstance(pid, int) or isinstance(pid, bool):
-        raise UsageError("pid: is not the number of a process", hint="send the number that the list shows")
-    feed = await run_in_threadpool(starter.end, pid)
+    feed = await run_in_threadpool(starter.end, _number(content, "pid"), _number(content, "start_ticks"))
     return JSONResponse({"review": summary.id_below(web.settings.directory, feed.review)})
 
 
@@ -230,8 +228,15 @@ def _directory(web: Web, name: str) -> Path:
     """Return the directory of a review by its id. Raises UsageError if there is no such review."""
     path = web.index.path(name)
     if path is None:
-        raise UsageError(f"{name}: there is no such review here", hint="choose one of the list")
+        raise UsageError(f"{name}: there is no such review here", hint="choose one from the list of reviews")
     return path
+
+
+def _number(content: dict[str, Any], name: str) -> int:
+    value = content.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"{name}: is not a number", hint="send what the page shows")
+    return value
 
 
 def _typed(content: dict[str, Any]) -> dict[str, str]:

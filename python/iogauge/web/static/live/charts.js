@@ -6,8 +6,8 @@ window.iogauge = window.iogauge ?? {};
   const SIDE = 62;
   const RIGHT = 30;
   const BANDS = 25; // quarters of a decade, from 1 us on
-  const DASHES = [[], [7, 4], [2, 3]];
-  const COLOURS = ["--line-1", "--line-2", "--line-3"];
+  const DASHES = [[], [7, 4], [2, 3], [8, 3, 2, 3]];
+  const COLOURS = ["--line-1", "--line-2", "--line-3", "--line-4"];
   const MOST_POINTS = 1200; // a chart is not wider than that
 
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -134,20 +134,43 @@ window.iogauge = window.iogauge ?? {};
     context.restore();
   }
 
-  // The columns of a chart. Steps are apart, so no line leads from one to the next.
+  // The columns of a chart. Steps are apart, so no line leads from one to the next. Where there are more intervals than
+  // points, several share two points: the least and the greatest of their values, in the order in which they came.
   function columns(intervals, lines) {
-    const step = Math.max(Math.ceil(intervals.length / MOST_POINTS), 1);
+    const most = intervals.length > MOST_POINTS ? Math.ceil((2 * intervals.length) / MOST_POINTS) : 1;
     const data = [[], ...lines.map(() => [])];
+    let shared = [];
+
+    function flush() {
+      if (!shared.length) return;
+      const ends = shared.length > 1 ? [shared[0], shared.at(-1)] : shared;
+      data[0].push(...ends.map(({ x }) => x));
+      lines.forEach((value, place) => data[place + 1].push(...extremes(shared.map(value)).slice(0, ends.length)));
+      shared = [];
+    }
+
     intervals.forEach((interval, index) => {
       if (index && (interval.apart || interval.x - interval.seconds > intervals[index - 1].x + 3 * interval.seconds)) {
+        flush();
         data[0].push(interval.x - interval.seconds);
         for (const line of data.slice(1)) line.push(null);
       }
-      if (index % step && !interval.apart) return;
-      data[0].push(interval.x);
-      lines.forEach((value, place) => data[place + 1].push(value(interval)));
+      shared.push(interval);
+      if (shared.length === most) flush();
     });
+    flush();
     return data;
+  }
+
+  function extremes(values) {
+    let [least, most] = [-1, -1];
+    values.forEach((value, index) => {
+      if (value === null) return;
+      if (least < 0 || value < values[least]) least = index;
+      if (most < 0 || value > values[most]) most = index;
+    });
+    if (least < 0) return [null, null];
+    return least < most ? [values[least], values[most]] : [values[most], values[least]];
   }
 
   Object.assign(window.iogauge, { Lines, heat, columns });

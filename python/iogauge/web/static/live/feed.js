@@ -14,7 +14,8 @@ window.iogauge = window.iogauge ?? {};
 
     function receive({ data }) {
       const event = JSON.parse(data);
-      if (event.seq !== undefined) {
+      // What is repeated after a gap has an earlier number.
+      if (event.seq !== undefined && !event.again) {
         if (event.seq <= last) return;
         last = event.seq;
       }
@@ -34,20 +35,52 @@ window.iogauge = window.iogauge ?? {};
     function open() {
       close();
       if (over || document.hidden) return;
-      source = new EventSource(`/live/${pid}/events?start=${start}&after=${last}`);
+      const address = `/live/${pid}/events?start=${start}&after=${last}`;
+      const opened = new EventSource(address);
+      source = opened;
       source.onopen = () => on.state?.("");
       source.onmessage = receive;
-      source.addEventListener("cost", ({ data }) => on.cost?.(JSON.parse(data)));
-      source.onerror = () => {
-        on.state?.("The connection to the server is lost; trying again.");
-        // The browser tries again by itself, unless the server refused.
-        if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS);
+      source.addEventListener("cost", ({ data }) => {
+        const cost = JSON.parse(data);
+        window.iogauge.setNow(cost.now);
+        on.cost?.(cost);
+      });
+      source.onerror = async () => {
+        // The browser tries again by itself, unless the server refused: then it says why to whoever asks plainly.
+        const refused = opened.readyState === EventSource.CLOSED ? await refusal(address) : null;
+        if (source !== opened) return;
+        on.state?.(refused?.text ?? "The connection to the server is lost; trying again.");
+        if (refused?.status === 401) close();
+        else if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS);
       };
     }
 
     document.addEventListener("visibilitychange", open);
     open();
   }
+
+  // Why the server does not send a stream; null: it does not answer, or it would send it now.
+  async function refusal(address) {
+    const stop = new AbortController();
+    try {
+      const answer = await fetch(address, { signal: stop.signal });
+      if (answer.ok) return null;
+      const { error, hint } = await answer.json();
+      const again = answer.status === 401 ? "" : " Trying again.";
+      return { status: answer.status, text: `${error[0].toUpperCase()}${error.slice(1)}. hint: ${hint}.${again}` };
+    } catch {
+      return null;
+    } finally {
+      stop.abort();
+    }
+  }
+
+  // The time by the server's clock, in Unix seconds.
+  let ahead = 0;
+  const now = () => Date.now() / 1000 + ahead;
+  const setNow = (seconds) => {
+    ahead = seconds - Date.now() / 1000;
+  };
 
   // The state of a measurement as its step goes on: what the server's pages say of it (live/state.py).
   class Progress {
@@ -105,9 +138,9 @@ window.iogauge = window.iogauge ?? {};
     }
 
     sentence(now) {
-      const outcomes = { done: "It is done", interrupted: "It was ended early", failed: "It failed" };
+      const outcomes = { done: "It is done", interrupted: "It was interrupted", failed: "It failed" };
       if (this.end) return `${outcomes[this.end.outcome] ?? "It has ended"}${this.end.text ? `: ${this.end.text}` : ""}.`;
-      if (this.over) return "It ended without saying how: its process is gone.";
+      if (this.over) return "Its process has ended without reporting an outcome.";
       if (!this.step) return "It is being prepared.";
       const { number, steps, more, search, label } = this.step;
       const place = search ? "A search" : steps === 1 && !more ? "Running" : `Step ${number} of ${steps}${more ? " or more" : ""}`;
@@ -116,5 +149,5 @@ window.iogauge = window.iogauge ?? {};
     }
   }
 
-  Object.assign(window.iogauge, { follow, Progress });
+  Object.assign(window.iogauge, { follow, now, setNow, Progress });
 })();

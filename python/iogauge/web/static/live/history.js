@@ -3,6 +3,7 @@
 window.iogauge = window.iogauge ?? {};
 (() => {
   const MOST_INTERVALS = 3600;
+  const MOST_LEFT = 2700; // after intervals were joined
   const MOST_ROWS = 16;
   const QUANTILES = ["p50_ns", "p99_ns", "p999_ns", "p9999_ns"];
 
@@ -15,12 +16,11 @@ window.iogauge = window.iogauge ?? {};
     return { ...second, seconds: first.seconds + second.seconds, apart: first.apart, ramp: first.ramp && second.ramp, directions };
   }
 
-  // Counts are sums. A quantile of both is between theirs: the mean by requests.
+  // Counts are sums. A quantile of both is at most the larger of theirs; that one is kept, so that no peak is lost.
   function added(one, two) {
-    const ios = one.ios + two.ios;
-    const sum = { ios, bytes: one.bytes + two.bytes, errors: one.errors + two.errors };
+    const sum = { ios: one.ios + two.ios, bytes: one.bytes + two.bytes, errors: one.errors + two.errors };
     for (const name of QUANTILES)
-      sum[name] = one[name] === null ? two[name] : two[name] === null ? one[name] : (one[name] * one.ios + two[name] * two.ios) / ios;
+      sum[name] = one[name] === null ? two[name] : two[name] === null ? one[name] : Math.max(one[name], two[name]);
     const bands = new Map(one.bands);
     for (const [band, count] of two.bands) bands.set(band, (bands.get(band) ?? 0) + count);
     sum.bands = [...bands].sort(([a], [b]) => a - b);
@@ -71,7 +71,7 @@ window.iogauge = window.iogauge ?? {};
       }
       this.#reached = Math.max(this.#reached, event.end_s);
       const { label, row } = known;
-      const history = this.rows.get(label) ?? { label, intervals: [], halved: 0, steady: null, limits: {} };
+      const history = this.rows.get(label) ?? { label, intervals: [], halved: 0, dropped: false, steady: null, limits: {} };
       history.limits = row.asked_iops;
       const fresh = this.#fresh.delete(label);
       if (fresh) history.steady = null;
@@ -101,7 +101,18 @@ window.iogauge = window.iogauge ?? {};
           index -= 1;
         } else history.intervals.push(joined(intervals[index], next));
       }
-      history.halved += 1;
+      if (history.intervals.length < intervals.length) history.halved += 1;
+      // Many short steps leave little to join: then the oldest go.
+      if (history.intervals.length > MOST_LEFT) {
+        history.intervals = history.intervals.slice(-MOST_LEFT);
+        history.dropped = true;
+      }
+    }
+
+    // What is kept now, as it stays while more events come.
+    frozen() {
+      const rows = new Map([...this.rows].map(([label, row]) => [label, { ...row, intervals: [...row.intervals] }]));
+      return { rows, current: [...this.current] };
     }
 
     #steady(event) {

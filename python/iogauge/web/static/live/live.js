@@ -1,9 +1,12 @@
-// The live view of a measurement: follows its events, keeps their course, and draws the chosen row.
+// The page of a running measurement: reads its events, keeps its intervals, and draws the chosen job.
 "use strict";
 (() => {
-  const { duration, rate, megabytes, percent, clock, follow, Progress, History, Lines, heat, columns, MOST_INTERVALS } = window.iogauge;
+  const { duration, rate, megabytes, percent, clock, follow, setNow, Progress, History, Lines, heat, columns, MOST_INTERVALS } = window.iogauge;
   const given = JSON.parse(document.getElementById("data").textContent);
   const served = document.body.dataset.place === "server";
+  // The clock of the events is the server's; in a saved file it stands still.
+  if (served) setNow(given.now);
+  const now = served ? window.iogauge.now : () => given.now;
   const element = (id) => document.getElementById(id);
   const DIRECTIONS = { read: "Reads", write: "Writes", trim: "Trims", sync: "Syncs" };
   const QUANTILES = { p50_ns: "p50", p99_ns: "p99", p999_ns: "p99.9" };
@@ -21,6 +24,7 @@
   const state = new URLSearchParams(location.search);
   const charts = { iops: new Lines(element("iops")), bandwidth: new Lines(element("bandwidth")), latency: new Lines(element("latency")) };
   let paused = false;
+  let shown = history; // while the display is paused, what was kept then
   let dirty = true;
   let drawnAt = -Infinity;
   let wroteAt = -Infinity;
@@ -28,16 +32,21 @@
   let begun = null; // when the stage of the latest interval began, by the clock of the events
   let ending = false;
 
+  const missing = (events) =>
+    events === 1
+      ? "1 earlier event is missing: the feed had dropped it before it was read."
+      : `${events} earlier events are missing: the feed had dropped them before they were read.`;
+
   function take(event) {
     progress.add(event);
     history.add(event);
     if (event.event === "notice") notice(event);
     else if (event.event === "step_end") stepEnd(event);
     else if (event.event === "drive") drives.set(event.path, event);
-    else if (event.event === "gap") notice({ text: `${event.to - event.from + 1} events are missing here: this page came too late for them.`, hint: "" });
+    else if (event.event === "gap") notice({ text: missing(event.to - event.from + 1), hint: "" });
     else if (event.event === "interval") interval(event);
-    else if (event.event === "end" || event.event === "over") ending = true;
-    dirty = true;
+    else if (event.event === "end" || event.event === "over") end();
+    if (!paused) dirty = true;
   }
 
   function interval(event) {
@@ -68,17 +77,17 @@
 
   function stepEnd({ label, complete, text }) {
     const list = element("steps");
-    list.prepend(item(`${label}: ${complete ? text || "complete" : "ended early"}`));
+    list.prepend(item(`${label}: ${complete ? text || "complete" : "interrupted"}`));
     while (list.children.length > MOST_STEPS) list.lastElementChild.remove();
     element("steps-part").hidden = false;
   }
 
   // What is shown: a row, a direction and a span. An address keeps what was chosen.
   function chosen() {
-    const labels = [...history.rows.keys()];
-    const current = history.current.filter((label) => history.rows.has(label));
+    const labels = [...shown.rows.keys()];
+    const current = shown.current.filter((label) => shown.rows.has(label));
     const label = labels.includes(state.get("row")) ? state.get("row") : (current[0] ?? labels.at(-1));
-    const row = history.rows.get(label);
+    const row = shown.rows.get(label);
     const last = row?.intervals.at(-1);
     const names = Object.keys(last?.directions ?? {});
     const direction = names.includes(state.get("direction")) ? state.get("direction") : names[0];
@@ -88,8 +97,7 @@
   function choose(name, value) {
     state.set(name, value);
     if (served) window.history.replaceState(null, "", `?${state}`);
-    dirty = true;
-    draw();
+    drawNow();
   }
 
   // The options of a list change only where they differ, so that an open list stays open.
@@ -102,22 +110,28 @@
     if (select.value !== value) select.value = value;
   }
 
+  function drawNow() {
+    dirty = true;
+    drawnAt = wroteAt = -Infinity;
+    draw();
+  }
+
   function draw() {
-    const now = performance.now();
-    if (!dirty || paused || now - drawnAt < DRAW_MS / 2) return;
+    const at = performance.now();
+    if (!dirty || at - drawnAt < DRAW_MS / 2) return;
     dirty = false;
-    drawnAt = now;
+    drawnAt = at;
     const choice = chosen();
     const { label, row, names, direction, span } = choice;
-    element("headline").textContent = progress.sentence(Date.now() / 1000);
-    fill(element("row"), [...history.rows.keys()].map((name) => [name, history.current.includes(name) ? name : `${name} (earlier)`]), label ?? "");
+    element("headline").textContent = progress.sentence(now());
+    fill(element("row"), [...shown.rows.keys()].map((name) => [name, shown.current.includes(name) ? name : `${name} (earlier)`]), label ?? "");
     fill(element("direction"), names.map((name) => [name, DIRECTIONS[name] ?? name]), direction ?? "");
     element("span").value = span;
     if (row) course(choice);
-    const shown = latest;
-    if (shown && served && !ending) requestAnimationFrame(() => setTimeout(() => lag(shown)));
-    if (now - wroteAt >= WRITE_MS || ending) {
-      wroteAt = now;
+    const drawn = latest;
+    if (drawn && served && !ending && !paused) requestAnimationFrame(() => setTimeout(() => lag(drawn)));
+    if (at - wroteAt >= WRITE_MS || ending) {
+      wroteAt = at;
       write(choice);
     }
   }
@@ -143,18 +157,20 @@
       });
     }
     for (const title of document.querySelectorAll("[data-of]")) title.textContent = `${DIRECTIONS[direction] ?? direction} of ${row.label}`;
-    element("resolution").textContent = row.halved
-      ? `Older points are means of ${2 ** row.halved} intervals: this page keeps at most ${MOST_INTERVALS} points.`
-      : "";
+    const limits = [
+      row.halved && `Older points stand for up to ${2 ** row.halved} intervals: the mean of their rates, the largest of their quantiles.`,
+      row.dropped && "The oldest are left out.",
+    ].filter(Boolean);
+    element("resolution").textContent = limits.length ? `${limits.join(" ")} This page keeps at most ${MOST_INTERVALS} points.` : "";
   }
 
   // From the end of the latest interval until it is on the screen.
   function lag({ at, end_s }) {
     const ended = progress.virtual ? at : begun.start + end_s;
-    const passed = Date.now() / 1000 - ended;
+    const passed = now() - ended;
     document.body.dataset.lag = passed.toFixed(3);
     document.body.dataset.drawn = String(at);
-    element("lag").textContent = passed > 0 && passed < 60 ? `The last interval was shown ${passed.toFixed(1)} s after it had ended.` : "";
+    element("lag").textContent = passed > 0 && passed < 60 ? `The last interval was shown ${passed.toFixed(1)} s after its end.` : "";
   }
 
   const figure = (name, value, under) => {
@@ -169,7 +185,7 @@
   const steadiness = ({ attained, criterion, limit, unit }) => {
     const both = [criterion, limit].every((value) => value !== null && value !== undefined);
     const number = (value) => (unit === "ns" ? duration(value) : `${rate(value)} ${unit ?? ""}`.trim());
-    return [attained ? "steady" : "not yet", both ? `${number(criterion)}, at most ${number(limit)}` : ""];
+    return [attained ? "steady" : "not steady yet", both ? `${number(criterion)}, limit ${number(limit)}` : ""];
   };
 
   // Figures and tables are written once a second: nobody reads faster.
@@ -180,7 +196,7 @@
         const { ios, bytes } = last.directions[name];
         parts.push(figure(DIRECTIONS[name] ?? name, `${rate(ios / last.seconds)} IOPS`, bytes ? `${megabytes(bytes / last.seconds)} MB/s` : ""));
         const limit = row.limits[name];
-        if (limit) parts.push(figure(`${DIRECTIONS[name]} against the rate asked`, percent(ios / last.seconds / limit), `of ${rate(limit)} IOPS`));
+        if (limit) parts.push(figure(`${DIRECTIONS[name]}, share of the rate set`, percent(ios / last.seconds / limit), `of ${rate(limit)} IOPS`));
       }
       const figures = last.directions[direction];
       for (const [name, text] of Object.entries(QUANTILES)) parts.push(figure(`${text} of ${(DIRECTIONS[direction] ?? direction).toLowerCase()}`, duration(figures?.[name])));
@@ -193,7 +209,6 @@
     element("figures").replaceChildren(...parts);
     rowsTable();
     if (element("intervals-part").open) intervalsTable();
-    if (ending) end();
   }
 
   const cell = (text, words) => Object.assign(document.createElement("td"), { textContent: text, className: words ? "words" : "" });
@@ -210,8 +225,8 @@
 
   function rowsTable() {
     const rows = [];
-    for (const label of history.current) {
-      const row = history.rows.get(label);
+    for (const label of shown.current) {
+      const row = shown.rows.get(label);
       const last = row?.intervals.at(-1);
       for (const [name, figures] of Object.entries(last?.directions ?? {})) {
         const limit = row.limits[name];
@@ -231,11 +246,12 @@
     element("intervals").replaceChildren(...rows);
   }
 
+  // The end is shown also while the display is paused; its figures stay then as they are.
   function end() {
-    const over = progress.end || progress.over;
-    if (!over) return;
+    ending = true;
+    element("headline").textContent = progress.sentence(now());
     element("connection").textContent = "";
-    for (const control of document.querySelectorAll("[data-running]")) control.hidden = true;
+    for (const control of document.querySelectorAll("[data-running]")) control.hidden = !(paused && control.id === "pause");
     for (const control of document.querySelectorAll("[data-ended]")) control.hidden = false;
     say();
   }
@@ -245,15 +261,16 @@
     const { last, names, direction } = chosen();
     const figures = last ? names.map((name) => `${DIRECTIONS[name] ?? name} ${rate(last.directions[name].ios / last.seconds)} IOPS`) : [];
     const p99 = last?.directions[direction]?.p99_ns;
-    element("summary").textContent = [progress.sentence(Date.now() / 1000), figures.join(", "), p99 ? `p99 ${duration(p99)}` : ""].filter(Boolean).join(" ");
+    element("summary").textContent = [progress.sentence(now()), figures.join(", "), p99 ? `p99 ${duration(p99)}` : ""].filter(Boolean).join(" ");
   }
 
   function pause() {
     paused = !paused;
+    shown = paused ? history.frozen() : history;
     element("pause").setAttribute("aria-pressed", String(paused));
-    element("pause").textContent = paused ? "Go on displaying" : "Pause the display";
-    dirty = true;
-    draw();
+    element("pause").textContent = paused ? "Continue the display" : "Pause the display";
+    if (ending) element("pause").hidden = !paused;
+    drawNow();
   }
 
   for (const name of ["row", "direction", "span"]) element(name).addEventListener("change", ({ target }) => choose(name, target.value));

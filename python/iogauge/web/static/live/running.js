@@ -1,7 +1,7 @@
 // Keeps the panel of a running review up to date, and offers its new results without taking the reader anywhere.
 "use strict";
 (() => {
-  const { follow, rate, megabytes, Progress } = window.iogauge;
+  const { follow, now, rate, megabytes, Progress } = window.iogauge;
   const panel = document.getElementById("running");
   if (!panel) return;
   const { pid, start, seq } = panel.dataset;
@@ -36,12 +36,12 @@
   }
 
   function write() {
-    part("sentence").textContent = progress.sentence(Date.now() / 1000);
+    part("sentence").textContent = progress.sentence(now());
     part("rates").textContent = progress.end || progress.over ? "" : rates();
     const offer = part("offer");
     const over = progress.end || progress.over;
     if (over || steps) {
-      const text = over ? "The review has ended." : steps === 1 ? "One step more is complete." : `${steps} steps more are complete.`;
+      const text = over ? "The review has ended." : steps === 1 ? "One more step is complete." : `${steps} more steps are complete.`;
       if (part("news").textContent !== text) part("news").textContent = text;
       offer.hidden = false;
     }

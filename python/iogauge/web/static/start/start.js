@@ -33,7 +33,7 @@
   function field({ path, model, needs_serial, has_serial }) {
     const text = needs_serial
       ? `The content of ${path}${model ? ` (${model})` : ""} will be lost. Type its ${has_serial ? "serial number" : "path"} to allow that`
-      : `Only to overwrite a file that iogauge did not make: type ${path}`;
+      : `If iogauge did not make ${path}, type this path to allow overwriting it; otherwise leave this empty`;
     const label = made("label", text);
     const input = Object.assign(document.createElement("input"), { autocomplete: "off", spellcheck: false });
     input.dataset.destroy = path;
@@ -48,7 +48,7 @@
     element("confirm").hidden = !answer.consents.length;
     element("confirm").querySelector("input").checked = false;
     element("confirm").querySelector("span").textContent = `Write to ${answer.consents.map(({ path }) => path).join(", ")}`;
-    element("plan-caption").textContent = answer.left_out ? `${answer.left_out} more steps are left out.` : "";
+    element("plan-caption").textContent = answer.left_out ? `${answer.left_out} more steps are not listed here; they run too.` : "";
     const rows = [];
     let before = "";
     for (const [title, ...cells] of answer.steps) {

@@ -27,8 +27,8 @@ window.iogauge = window.iogauge ?? {};
   for (const button of document.querySelectorAll("[data-end]"))
     button.addEventListener("click", async () => {
       button.disabled = true;
-      say("Ending it: what is complete is saved.");
-      const answer = await ask("/start/end", { pid: Number(button.dataset.end) });
+      say("Ending: complete steps are kept.");
+      const answer = await ask("/start/end", { pid: Number(button.dataset.end), start_ticks: Number(button.dataset.start) });
       if (answer) say(`It is ending.${answer.review ? " It can be resumed later." : ""}`);
       else button.disabled = false;
     });

@@ -1,0 +1,64 @@
+"""Reading in processes: an item that ends its process has no result, all others have, and a stop ends what is read."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from iogauge.index import Index, refresh
+from iogauge.index.pool import MEMORY_BYTES, results_of
+from tests.fast.index.saved import saved
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]  # every test starts processes
+
+BAD, LARGE = 5, 6
+
+
+def square(number: int) -> int | None:
+    """Return a square, unless the number is one that does harm."""
+    if number == BAD:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == LARGE:
+        bytearray(MEMORY_BYTES + 1)
+    return number * number
+
+
+def waiting(number: int) -> int:
+    """Return at once for the first numbers, and never for the others."""
+    if number >= 8:
+        signal.pause()
+    return number
+
+
+def test_an_item_that_ends_its_process_is_the_only_one_without_a_result() -> None:
+    items = [number for number in range(12) if number != LARGE]
+    results = dict(results_of(square, items, ended_early=lambda _: None, stop=Event(), few=0))
+    assert results == {number: None if number == BAD else number * number for number in items}
+
+
+def test_memory_is_bounded() -> None:
+    with pytest.raises(MemoryError):
+        list(results_of(square, [LARGE], ended_early=lambda _: None, stop=Event(), few=0))
+
+
+def test_a_stop_ends_what_is_being_read() -> None:
+    stop = Event()
+    results = results_of(waiting, range(40), ended_early=lambda _: -1, stop=stop, few=0)
+    assert [next(results)[1] for _ in range(8)] == list(range(8))
+    stop.set()
+    assert list(results) == []
+
+
+def test_figures_are_never_read_in_the_process_of_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh, "_FIGURES_HERE", 0)
+    monkeypatch.setattr("iogauge.index.read.rows_of", None)  # so this process could not read them
+    saved(tmp_path / "a", run=("p0",))
+    with Index.open(tmp_path) as index:
+        index.refresh()
+        assert index.figures(["a"]).num_rows == 1
