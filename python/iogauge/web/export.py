@@ -23,7 +23,7 @@ from iogauge.library.reading.report import output_claims, read_report
 from iogauge.report.page import render
 from iogauge.results.review import keep_computed
 from iogauge.store.outputs import Existing
-from iogauge.text.numbers import argument
+from iogauge.text.option import call
 from iogauge.web.exploring.figures import metric_name
 from iogauge.web.modelling.question import Load
 from iogauge.web.pages import REPORT, STATIC, VEGA, Links, Pages, asset_text
@@ -92,7 +92,7 @@ def _id(directory: Path, path: Path) -> str:
             return str(place.resolve().relative_to(directory.resolve()))
     raise IogaugeError(
         f"{path}: no review below {directory}",
-        hint=f"name one of those that iogauge list {argument(directory)} shows",
+        hint=f"name one of those that {call('list_reviews', directory)} shows",
     )
 
 

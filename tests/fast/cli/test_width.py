@@ -72,6 +72,8 @@ ELSEWHERE = {
     "trace record": "needs root and a disk",
     "model fit": "takes minutes, and prints what model compare does",
     "model serve": "serves until it is ended",
+    "watch": "fits its lines to the screen; its own tests look at them",
+    "web": "serves until it is ended",
 }
 WRONG = (
     ("review", "model:p4800x", "--suite=nosuch"),

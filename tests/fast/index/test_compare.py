@@ -68,7 +68,7 @@ def test_what_cannot_be_compared_is_refused(index: Index) -> None:
         index.compare(["base", "base"], "base")
     with pytest.raises(UsageError, match="51 reviews"):
         index.compare([str(number) for number in range(51)], "1")
-    with pytest.raises(UsageError, match="not one of"):
+    with pytest.raises(UsageError, match="is not among"):
         index.compare(["base", "fast"], "part")
     with pytest.raises(UsageError, match="no figure"):
         index.compare(["base", "fast"], "base", metrics=['iops" FROM listed --'])

@@ -15,7 +15,7 @@ import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -47,8 +47,21 @@ def measured() -> Iterator[subprocess.Popen[str]]:
     process.wait()
 
 
+@pytest.fixture(autouse=True)
+def no_command_is_left() -> Iterator[None]:
+    """Kill what a test that failed has left, with the processes that it began."""
+    yield
+    for process in Emulator.started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    Emulator.started.clear()
+
+
 class Emulator:
     """A terminal with a command on it; remembers all that the command wrote."""
+
+    started: ClassVar[list[subprocess.Popen[bytes]]] = []
 
     def __init__(self, command: list[str], *, columns: int = 80, lines: int = 24, **environment: str) -> None:
         self.end, other = pty.openpty()
@@ -59,6 +72,7 @@ class Emulator:
         self.process = subprocess.Popen(
             command, stdin=other, stdout=other, stderr=other, env=environment, start_new_session=True
         )
+        self.started.append(self.process)
         self.text = ""
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import ssl
 import subprocess
@@ -173,6 +174,9 @@ def test_more_connections_than_allowed_are_told_to_wait(port: int) -> None:
             connection.close()
 
 
+@pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="there is no openssl, which makes the certificate"
+)
 def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     subprocess.run(

@@ -216,7 +216,7 @@ def test_a_review_runs_no_file_that_its_manifest_names(
     answer = client.post("/start/resume", {"review": "a", "confirmed": True})
     assert answer.status == 400
     assert f"has the suite {suite}" in answer.json["error"]
-    assert "iogauge review --resume" in answer.json["hint"]
+    assert "iogauge.review(resume=" in answer.json["hint"]
     assert not mark.exists()
 
 

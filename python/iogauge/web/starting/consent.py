@@ -8,6 +8,7 @@ from iogauge.errors import UsageError
 from iogauge.library.drive.listed import confirmations
 from iogauge.reviews.manifest import only_reads
 from iogauge.schema import Manifest, TargetFacts
+from iogauge.text.option import option
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def check(needed: list[Consent], *, typed: dict[str, str], confirmed: bool) -> l
             reason = f"the {what} typed is not the drive's" if text else f"no {what} was typed"
             raise UsageError(
                 f"{consent.path}: its content will be lost, and {reason}",
-                hint=f"type the {what} of the drive exactly, as for --destroy",
+                hint=f"type the {what} of the drive exactly, as for {option('destroy')}",
             )
     if needed and not confirmed:
         raise UsageError(

@@ -29,7 +29,7 @@ from iogauge.schema import Manifest
 from iogauge.store import Review as Stored
 from iogauge.store.durable import new_file
 from iogauge.suites import is_shipped
-from iogauge.text.numbers import argument
+from iogauge.text.option import call
 from iogauge.web.quiet import keep_priority
 from iogauge.web.starting.consent import check, consents
 from iogauge.web.starting.requests import ReviewRequest
@@ -123,7 +123,7 @@ class Starter:
         if other := self.other_suite(saved.manifest):
             raise UsageError(
                 f"this review has the suite {other}, which is not one of iogauge's own",
-                hint=f"iogauge review --resume {argument(directory)}",
+                hint=f"resume it elsewhere: {call('review', resume=directory)}",
             )
         destroy = check(consents(saved.manifest), typed=typed, confirmed=confirmed)
         return self._run(["review", f"--resume={directory.resolve()}"], saved.manifest, directory, destroy)
