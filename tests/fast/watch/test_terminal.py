@@ -135,6 +135,7 @@ def test_it_shows_pauses_switches_and_leaves(measured: subprocess.Popen[str]) ->
     terminal.press("?")
     terminal.wait_for("Any key goes back")
     terminal.press("x")
+    terminal.wait_for("continue the display")  # keys that come together with it would go back, too
     terminal.resize(100, 12)
     terminal.press(" ")
     while len(terminal.screens[-1]) != 12:  # it is drawn again each second
