@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST = 50
 HEAD = ("review", "target", "suite", "series", "label", "axis", "unit", "direction", "position")
 _PLACE = HEAD[2:]
-"""What makes two rows ones of the same position."""
+"""The columns in which rows of one position agree."""
 
 
 def figures(cursor: duckdb.DuckDBPyConnection, ids: Sequence[str], metrics: Collection[str]) -> pa.Table:

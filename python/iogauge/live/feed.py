@@ -69,7 +69,6 @@ class Feed(AbstractContextManager["Feed"]):
         self._directory = directory
         self._segment_bytes = segment_bytes
         self._segments: Segments | None = None
-        self._virtual = virtual
         self._pending = Pending(virtual=virtual)
         self._rows: dict[Place, PlannedRow] = {}
         self._distributions: set[Place] = set()

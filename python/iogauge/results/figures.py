@@ -3,8 +3,8 @@
 A review has histograms and intervals, another tool's result perhaps only percentiles, and a publication a number in a
 table. ``PositionFigure`` holds what they share, so that comparisons, SQL and exports can treat them alike.
 
-This module judges and compares nothing. ``stats.figures`` computes the figures of a review, as for charts. It imports
-little, because a list of reviews needs the names of metrics at once.
+This module judges and compares nothing. ``stats.figures`` computes the figures of a review, as for charts.
+This module imports little, because a list of reviews needs the names of metrics at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decides which requests the pages may see, before any of them does.
+"""Decides which requests reach the pages.
 
 A page in another tab of the same browser can send requests to this server, too: with a name of its own that it makes
 resolve to this computer (DNS rebinding), or from its own origin (cross-site requests). So a request has to name this

@@ -17,7 +17,6 @@ from markupsafe import Markup
 from iogauge.library.reading.report import read_report, written
 from iogauge.report.page.render import Frame, page
 from iogauge.results.review import keep_computed
-from iogauge.store.find import refuse_irregular
 from iogauge.store.names import AUDITS, FIGURES, MANIFEST
 
 MOST_BYTES = 64 << 20
@@ -105,12 +104,10 @@ def signature(review: Path) -> str:
 
 
 def _file(review: Path) -> str:
-    refuse_irregular(review)
     return written(read_report([review]), format="html")
 
 
 def _framed(review: Path) -> str:
-    refuse_irregular(review)
     report = read_report([review])
     text = page(report, frame=_MARKS)
     keep_computed(report.drives)

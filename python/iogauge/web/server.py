@@ -1,4 +1,4 @@
-"""Runs the application: one process of low priority, which leaves the CPUs of a measurement's workers."""
+"""Runs the application: one process of low priority, which keeps off the CPUs of a measurement's workers."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def _below(state: State, row: Row | None, *, columns: int, room: int) -> list[Li
             lines += [[(text, "dim")] for text in _wrapped(f"  hint: {clean(notice['hint'])}", columns)]
     steps = list(state.steps)[::-1]
     if len(steps) > 1 or (steps and not state.step_ended):
-        lines.insert(min(len(lines), max(room // 2, 2)), [("steps that have ended, the last first:", "dim")])
+        lines.insert(min(len(lines), max(room // 2, 2)), [("finished steps, newest first:", "dim")])
         at = min(len(lines), max(room // 2, 2) + 1)
         lines[at:at] = [[(fit(_step_line(step), columns), "")] for step in steps[: max(room // 2 - 1, 1)]]
     return lines

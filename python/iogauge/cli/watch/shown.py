@@ -1,6 +1,6 @@
 """The process that shows the screen beside a measurement, which ``beside`` starts as ``python -m``.
 
-Ctrl-C reaches it as well as the process that measures. It is the other's to obey: this one shows how that ends.
+Ctrl-C reaches both processes. Only the one that measures acts on it; this one stays to show how the measurement ends.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class _Sum:
                     self._state.add(event)
                 self._seq = events[-1]["seq"]
             self._size = self._source.size()[:2]
-            return _copy(self._state)
+            return self._state.copy()
 
     def close(self) -> None:
         with self._lock:
@@ -81,19 +81,6 @@ def state_of(source: Source) -> State:
     for old in gone:
         old.close()
     return kept.state()
-
-
-def _copy(state: State) -> State:
-    """Return a state that grows no more. Events are never changed, so both have the same."""
-    rows = {key: replace(row, intervals=row.intervals.copy()) for key, row in state.rows.items()}
-    return replace(
-        state,
-        rows=rows,
-        drives=dict(state.drives),
-        throttled=dict(state.throttled),
-        notices=state.notices.copy(),
-        steps=state.steps.copy(),
-    )
 
 
 def sentence(state: State, now: float, *, running: bool) -> str:

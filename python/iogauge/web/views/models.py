@@ -172,7 +172,7 @@ def content_of_question(
 
 
 def question_of(model: ModelFile, machine: str, load: Load, written: Sequence[str]) -> Question:
-    """Return the question about a model. Raises UsageError if it cannot be."""
+    """Return the question about a model. Raises UsageError for an unknown machine or an invalid change."""
     if machine and machine not in catalog.shipped("machine"):
         raise UsageError(
             f"there is no machine model {machine[:80]!r}",
