@@ -236,7 +236,7 @@ class Feed(AbstractContextManager["Feed"]):
 
     def _publish(self, neighbours: list[Interval]) -> None:
         place = neighbours[0].stage, neighbours[0].row
-        self._write("interval", merged(neighbours, latencies=place in self._distributions))
+        self._write("interval", merged(neighbours, with_latencies=place in self._distributions))
 
     def _end_step(self, *, complete: bool, text: str = "") -> None:
         for neighbours in self._pending.rest():

@@ -10,15 +10,16 @@ import numpy as np
 from iogauge.live.bands import BANDS, begin_ns
 from iogauge.schema import Direction, Interval, Kind, Tally
 from iogauge.stats.histogram import Histogram
+from iogauge.stats.selection import latencies
 
 _EDGES_NS = np.array([begin_ns(band) for band in range(1, BANDS)])
 QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "p9999_ns": 0.9999}
 
 
-def merged(intervals: list[Interval], *, latencies: bool = True) -> dict[str, Any]:
+def merged(intervals: list[Interval], *, with_latencies: bool = True) -> dict[str, Any]:
     """Return the fields of one event about neighbouring intervals of a row, of which there is at least one.
 
-    Without ``latencies`` no histogram is decoded: the quantiles are None, and there are no bands.
+    Without ``with_latencies`` no histogram is decoded: the quantiles are None, and there are no bands.
     """
     first, last = intervals[0], intervals[-1]
     directions = dict.fromkeys(direction for interval in intervals for direction in interval.tallies)
@@ -31,7 +32,7 @@ def merged(intervals: list[Interval], *, latencies: bool = True) -> dict[str, An
         "directions": {
             direction.value: figures
             for direction in directions
-            if (figures := _figures(_tallies(intervals, direction), latencies=latencies))
+            if (figures := _figures(_tallies(intervals, direction), with_latencies=with_latencies))
         },
     }
 
@@ -40,7 +41,7 @@ def _tallies(intervals: list[Interval], direction: Direction) -> list[Tally]:
     return [interval.tallies[direction] for interval in intervals if direction in interval.tallies]
 
 
-def _figures(tallies: list[Tally], *, latencies: bool) -> dict[str, Any] | None:
+def _figures(tallies: list[Tally], *, with_latencies: bool) -> dict[str, Any] | None:
     """Return the figures of one direction; None: nothing completed."""
     errors: Counter[int] = Counter()
     for tally in tallies:
@@ -55,18 +56,12 @@ def _figures(tallies: list[Tally], *, latencies: bool) -> dict[str, Any] | None:
     exact = [tally.exact[Kind.LAT] for tally in tallies if Kind.LAT in tally.exact]
     count = sum(part.count for part in exact)
     figures["mean_ns"] = round(sum(part.sum_ns for part in exact) / count) if count else None
-    histogram = Histogram.merge(map(lat, tallies)) if latencies else Histogram.empty()
+    histogram = latencies(tallies, Kind.LAT) if with_latencies else Histogram.empty()
     for name, q in QUANTILES.items():
         figures[name] = histogram.quantile(q) if histogram.count else None
     figures["max_ns"] = max((part.max_ns for part in exact), default=None)
     figures["bands"] = bands(histogram)
     return figures
-
-
-def lat(tally: Tally) -> Histogram:
-    """Return the histogram of lat; an empty one if the job records none."""
-    data = tally.histograms.get(Kind.LAT)
-    return Histogram.decode(data, tally.exact.get(Kind.LAT)) if data else Histogram.empty()
 
 
 def bands(histogram: Histogram) -> list[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from iogauge.schema import Direction, Interval, Kind, Tally
-from iogauge.stats.histogram import Histogram
+from iogauge.stats.selection import latencies
 from iogauge.text import numbers
 
 
@@ -43,16 +43,10 @@ def _described(
     text = f"{direction.value} {numbers.rate(tally.ios / seconds if seconds else 0)} IOPS"
     if tally.bytes and seconds and "MB/s" not in without:
         text += f" {numbers.bandwidth(tally.bytes / seconds)}"
-    # A kind that equals lat is not recorded.
-    latency = (kind and _histogram(tally, kind)) or _histogram(tally, Kind.LAT)
-    if latency and latency.count:
+    latency = latencies([tally], kind or Kind.LAT)
+    if latency.count:
         text += "" if "mean" in without else f" mean {numbers.duration(latency.mean)}"
         text += "" if "p99" in without else f" p99 {numbers.duration(latency.quantile(0.99))}"
     if tally.errors:
         text += f" {numbers.counted(sum(tally.errors.values()), 'error')}"
     return text
-
-
-def _histogram(tally: Tally, kind: Kind) -> Histogram | None:
-    data = tally.histograms.get(kind)
-    return None if data is None else Histogram.decode(data, tally.exact.get(kind))

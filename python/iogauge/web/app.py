@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.web import session
 from iogauge.web.guard import SIGN_IN_AT, Guard
-from iogauge.web.pages import REPORT, STATIC, VEGA, Pages, asset_text
+from iogauge.web.pages import SHARED, STATIC, Pages, asset_text
 from iogauge.web.views import reviews
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def make_app(
     app = Starlette(
         routes=[
             Route(SIGN_IN_AT, sign_in, methods=["POST"]),
-            Route(f"/static/{VEGA}", report_script),
-            Route(f"/static/{REPORT}", report_script),
+            *(Route(f"/static/{name}", shared) for name in SHARED),
             Mount("/static", StaticFiles(directory=STATIC)),
             *reviews.routes(),
             Mount("/", _Views()),
@@ -122,10 +121,11 @@ class _Refreshing:
             self._refresher.soon()
 
 
-async def report_script(request: Request) -> Response:
-    """Return a script that a report has, too."""
-    text = await run_in_threadpool(asset_text, request.url.path.rpartition("/")[2])
-    return Response(text, media_type="text/javascript")
+async def shared(request: Request) -> Response:
+    """Return a script or style that reports have, too."""
+    name = request.url.path.rpartition("/")[2]
+    text = await run_in_threadpool(asset_text, name)
+    return Response(text, media_type="text/css" if name.endswith(".css") else "text/javascript")
 
 
 async def sign_in(request: Request) -> Response:

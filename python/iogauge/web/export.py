@@ -26,7 +26,7 @@ from iogauge.store.outputs import Existing
 from iogauge.text.option import call
 from iogauge.web.exploring.figures import metric_name
 from iogauge.web.modelling.question import Load
-from iogauge.web.pages import REPORT, STATIC, VEGA, Links, Pages, asset_text
+from iogauge.web.pages import SHARED, STATIC, Links, Pages, asset_text
 from iogauge.web.views import compare, explore, models, review, reviews
 
 if TYPE_CHECKING:
@@ -205,5 +205,5 @@ def _models() -> list[str]:
 def _assets() -> Iterator[Page]:
     """Yield the scripts and styles, and the licence of what others wrote."""
     names = [str(path.relative_to(STATIC)) for path in sorted(STATIC.rglob("*")) if path.is_file()]
-    for name in (VEGA, REPORT, *names):
+    for name in (*SHARED, *names):
         yield f"static/{name}", partial(asset_text, name)

@@ -31,6 +31,11 @@ VEGA = "vega.js"
 REPORT = "report.js"
 """The script of a report, which draws the charts whose data the element ``#charts`` holds; it needs ``VEGA``."""
 
+INKS = "inks.css"
+"""The colours of the charts of a report."""
+SHARED = (VEGA, REPORT, INKS)
+"""Scripts and styles that reports have, too."""
+
 Place = Literal["server", "file", "site"]
 """Where a page will be read: from the server, from one file, or from a folder of files."""
 VIEWS = (
@@ -152,12 +157,12 @@ def _asset(name: str, place: Place) -> Markup:
 
 @cache
 def asset_text(name: str) -> str:
-    """Return the text of a script or style, or of a script that a report has, too: ``VEGA`` or ``REPORT``."""
-    if name in (VEGA, REPORT):
+    """Return the text of a script or style, one of ``SHARED`` included."""
+    if name == VEGA:
         from iogauge.report.page import render  # half a second, for which the list does not wait
 
-        return render.scripts()[(VEGA, REPORT).index(name)]
-    return (STATIC / name).read_text("utf-8")
+        return render.scripts()[0]
+    return ((OF_REPORTS if name in SHARED else STATIC) / name).read_text("utf-8")
 
 
 @cache

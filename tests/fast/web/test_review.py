@@ -15,6 +15,7 @@ import pytest
 from iogauge.index import Index
 from iogauge.library.reading.report import read_report, written
 from iogauge.store.notes import write_notes
+from iogauge.text.option import command_line
 from iogauge.web import reports
 from iogauge.web.app import make_app
 from iogauge.web.export import _review_files
@@ -43,7 +44,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture
 def served(store: Path, runtime: Path) -> Iterator[Callable[[], Client]]:
     """Call it when the reviews are there: it returns a browser."""
-    with Index.open(store) as index:
+    with command_line(), Index.open(store) as index:  # as the command serves it
         app = make_app(Settings(directory=store, token=TOKEN), index)
 
         def client() -> Client:

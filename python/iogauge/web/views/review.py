@@ -21,7 +21,6 @@ from iogauge.report.page.render import Frame
 from iogauge.store import Review as Stored
 from iogauge.store.find import refuse_irregular
 from iogauge.store.reported import read_summary
-from iogauge.text.numbers import argument
 from iogauge.web.following import summary
 from iogauge.web.following.stream import Source
 from iogauge.web.reports import Reports, in_turn
@@ -98,13 +97,6 @@ def problem_of(row: ReviewRow, path: Path) -> Problem | None:
     return Problem("no step of this review is complete, so it has no report yet", "")
 
 
-def _completed_by(saved: Stored) -> str:
-    """Return how a review is completed."""
-    if saved.manifest.measured_by:
-        return saved.manifest.completed_by(str(saved.path))
-    return f"iogauge review --resume {argument(saved.path)}"
-
-
 def frame_of(pages: Pages, row: ReviewRow, path: Path, **place: Any) -> Frame:
     """Return what stands around the report of a review; ``place`` is what ``Pages.text`` takes of where it is read."""
     context = surroundings(row, path) | place
@@ -130,5 +122,5 @@ def surroundings(row: ReviewRow, path: Path) -> dict[str, Any]:
         }
     resume = ""
     if not feed and not row.running and not row.problem and row.complete < row.planned:
-        resume = _completed_by(Stored.open(path))
+        resume = Stored.open(path).manifest.completed_by(str(path))
     return {"row": row, "running": live, "resume": resume}
