@@ -29,7 +29,7 @@ from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan
 Outcome = Literal["done", "interrupted", "failed"]
 
 MOST_DISTRIBUTIONS = 64
-"""The most rows of a run whose latencies are published: decoding a histogram takes a tenth of a millisecond."""
+"""The most rows of a run whose latencies are published: that takes nearly half a millisecond for each direction."""
 _MOST_TEXT = 2000
 _MOST_WORDS = 200
 _KNOWN_NOTICES = 256
