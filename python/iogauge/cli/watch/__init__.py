@@ -4,9 +4,9 @@ Show the 'iogauge run', 'review', 'quick', 'find', 'ladder' or 'replay' that is 
 rates and the rates set, latencies over time, temperature and throttling, whether it is steady, and warnings as they
 come. WHICH is the directory of a review or a process ID; without it, the only measurement that is running.
 
-The measurement never waits for whoever watches. Keys: space pauses the display, tab or 1 to 9 choose the job, e ends the
-measurement after a question, q leaves it running, ? explains. Where the terminal cannot move its cursor, or the output
-is not a terminal, lines are printed. 'iogauge run --watch' and 'iogauge review --watch' show the same screen.
+The measurement never waits for whoever watches. Keys: space pauses the display, tab or 1 to 9 choose the job, e ends
+the measurement after a question, q leaves it running, ? explains. Where the terminal cannot move its cursor, or the
+output is not a terminal, lines are printed. 'iogauge run --watch' and 'iogauge review --watch' show the same screen.
 
     iogauge watch
 
