@@ -27,7 +27,7 @@ from iogauge.live import finding, places
 from iogauge.machine.tuning import owner
 from tests.fast.live import feeds
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 IOGAUGE = [sys.executable, "-m", "iogauge"]
 
