@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -122,13 +123,15 @@ def _leaving_cpus() -> Iterator[None]:
 def bind(settings: Settings) -> socket.socket:
     """Return a socket that is bound to the address; if the usual port is taken, to one of the next.
 
-    Raises IogaugeError if the address cannot be had, or is not a loopback address and has no TLS.
+    Raises IogaugeError if the address cannot be had, or is not a loopback address and has no TLS, or the certificate
+    cannot be used.
     """
     if not settings.is_loopback and not settings.certificate:
         raise IogaugeError(
             f"{settings.address}: other computers would reach the server without TLS",
             hint="name a certificate, or reach the server through ssh -L instead",
         )
+    _check_certificate(settings)
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
     ports = range(PORT, PORT + _PORTS) if settings.port == PORT else [settings.port]
     for port in ports:
@@ -147,6 +150,30 @@ def bind(settings: Settings) -> socket.socket:
         os.set_inheritable(sock.fileno(), False)
         return sock
     raise AssertionError("unreachable")
+
+
+def _check_certificate(settings: Settings) -> None:
+    """Raise IogaugeError if the files of the certificate and its key cannot be used for TLS."""
+    if settings.certificate is None:
+        return
+    for path in filter(None, (settings.certificate, settings.key)):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise IogaugeError(
+                f"{path}: cannot be read: {error.strerror or error}",
+                hint="name the server's certificate and its key, in PEM",
+            ) from error
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            settings.certificate, settings.key, password=""
+        )
+    except ssl.SSLError as error:
+        reason = "the key is of another certificate" if error.reason == "KEY_VALUES_MISMATCH" else None
+        raise IogaugeError(
+            f"{settings.certificate}: {reason or 'no certificate in PEM with its key, without a password'}",
+            hint="name a file with the certificate, and its key in it or in a file of its own",
+        ) from error
 
 
 def link_of(settings: Settings, sock: socket.socket) -> str:

@@ -174,17 +174,26 @@ def test_more_connections_than_allowed_are_told_to_wait(port: int) -> None:
             connection.close()
 
 
-@pytest.mark.skipif(
-    shutil.which("openssl") is None, reason="there is no openssl, which makes the certificate"
+needs_openssl = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="there is no openssl, which makes certificates"
 )
-def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+
+
+def certified(folder: Path, name: str = "server") -> tuple[Path, Path]:
+    """Make a certificate, and return the paths of it and of its key."""
+    certificate, key = folder / f"{name}.pem", folder / f"{name}-key.pem"
     subprocess.run(
         f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=lab.example -addext "
         f"subjectAltName=DNS:lab.example -keyout {key} -out {certificate}".split(),
         check=True,
         capture_output=True,
     )
+    return certificate, key
+
+
+@needs_openssl
+def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = certified(tmp_path)
     tls = chosen(certificate=certificate, key=key, names=("lab.example",))
     with serving(tls, monkeypatch) as port:
         context = ssl.create_default_context(cafile=str(certificate))
@@ -202,6 +211,29 @@ def test_other_computers_do_not_reach_it_without_tls() -> None:
     assert "certificate" in refused.value.hint
 
 
+@needs_openssl
+@pytest.mark.parametrize(
+    ("certificate", "key", "message"),
+    [
+        ("missing.pem", None, "missing.pem: cannot be read: No such file"),
+        (".", None, "cannot be read: Is a directory"),
+        ("junk.pem", None, "no certificate in PEM with its key"),
+        ("server.pem", None, "no certificate in PEM with its key"),
+        ("server.pem", "missing.pem", "missing.pem: cannot be read"),
+        ("server.pem", "other-key.pem", "the key is of another certificate"),
+    ],
+)
+def test_a_certificate_that_cannot_be_used_is_an_error(
+    tmp_path: Path, certificate: str, key: str | None, message: str
+) -> None:
+    for name in ("server", "other"):
+        certified(tmp_path, name)
+    (tmp_path / "junk.pem").write_text("junk")
+    with pytest.raises(IogaugeError, match=message) as refused:
+        server.bind(chosen(certificate=tmp_path / certificate, key=key and tmp_path / key))
+    assert refused.value.hint
+
+
 def test_a_taken_port_is_an_error_unless_it_is_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with server.bind(chosen()) as taken:
         taken.listen()
@@ -213,9 +245,11 @@ def test_a_taken_port_is_an_error_unless_it_is_the_usual_one(monkeypatch: pytest
             assert port < other.getsockname()[1] < port + 20
 
 
-def test_an_address_that_is_not_of_this_computer_is_an_error() -> None:
+@needs_openssl
+def test_an_address_that_is_not_of_this_computer_is_an_error(tmp_path: Path) -> None:
+    certificate, key = certified(tmp_path)
     with pytest.raises(IogaugeError, match="cannot listen"):
-        server.bind(chosen(address="127.0.0.1.invalid", certificate=Path("c.pem")))
+        server.bind(chosen(address="127.0.0.1.invalid", certificate=certificate, key=key))
 
 
 def test_the_link_has_the_token_in_its_fragment() -> None:

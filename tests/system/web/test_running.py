@@ -85,13 +85,16 @@ def test_intervals_are_drawn_as_they_come(serve: Serve, visit: Open, store: Path
         _drawn(page)
 
 
-def test_the_display_can_be_paused_and_the_table_opened(
+def test_the_display_can_be_paused_and_the_tables_opened(
     serve: Serve, visit: Open, store: Path, measured: FeedInfo
 ) -> None:
     page = visit(serve(store), f"/live/{measured.pid}")
     _drawn(page)
-    page.get_by_text("The last intervals as a table").click()
+    page.get_by_text("Rates and quantiles as a table").click()
     expect(page.locator("#intervals tr").first).to_contain_text("Reads")
+    page.get_by_text("Distribution of latency as a table").click()
+    shares = page.locator("#bands tbody tr td:nth-of-type(1)").all_inner_texts()
+    assert sum(float(share.strip("<% ") or 0) for share in shares) == pytest.approx(100, abs=2)
     page.get_by_role("button", name="Pause the display").click()
     drawn = page.evaluate("document.body.dataset.drawn")
     _more(measured)
@@ -137,6 +140,50 @@ def test_what_is_kept_is_bounded_and_loses_no_peak(
     serve: Serve, visit: Open, store: Path, measured: FeedInfo
 ) -> None:
     assert visit(serve(store), f"/live/{measured.pid}").evaluate(KEPT) == [1, 900, 900, True, True]
+
+
+RESTED = """
+() => {
+  const { History } = window.iogauge;
+  const history = new History();
+  history.add({ event: "rows", rows: [{ stage: 0, row: 0, name: "x", asked_iops: {} }] });
+  const figures = { ios: 10, bytes: 0, errors: 0, p50_ns: 1, p99_ns: 1, p999_ns: 1, p9999_ns: 1, bands: [[0, 10]] };
+  const interval = (start_s, end_s, directions) =>
+    history.add({ event: "interval", stage: 0, row: 0, start_s, end_s, at: end_s, ramp: false, directions });
+  interval(0, 1, { read: figures });
+  interval(1, 2, {});
+  interval(2, 3, { read: figures });
+  interval(3, 3.001, {});
+  interval(3.001, 3.002, { read: figures });
+  const { intervals, directions } = history.rows.get("x");
+  return [directions, intervals.map(({ end_s, directions }) => [end_s, directions.read?.ios ?? 0])];
+}
+"""
+"""A second in which nothing completed, and what is left at the end: without requests, then with some."""
+
+
+def test_a_second_without_requests_is_kept_and_the_end_of_a_run_has_no_rate_of_its_own(
+    serve: Serve, visit: Open, store: Path, measured: FeedInfo
+) -> None:
+    seen = visit(serve(store), f"/live/{measured.pid}").evaluate(RESTED)
+    assert seen == [["read"], [[1, 10], [2, 0], [3.002, 20]]]
+
+
+def test_the_page_keeps_its_figures_when_the_run_ends(
+    serve: Serve, visit: Open, store: Path, tmp_path: Path
+) -> None:
+    job = ["--name=x", "--filename=target.bin", "--size=1m", "--rw=randread", "--ioengine=libaio"]
+    command = [sys.executable, "-m", "iogauge", "run", *job, "--time_based=1", "--runtime=3600"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ) as process:
+        page = visit(serve(store), f"/live/{_feed_of(process).pid}")
+        _drawn(page, 2)
+        process.send_signal(signal.SIGINT)
+    expect(page.locator("#headline")).to_contain_text("interrupted")
+    expect(page.locator("#latency-title")).to_contain_text("Reads of x")
+    expect(page.locator("#figures")).to_contain_text("p99 of reads")
+    expect(page.locator("#rows")).to_contain_text("Reads")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,12 +5,14 @@ window.iogauge = window.iogauge ?? {};
   const HEIGHT = 190;
   const SIDE = 62;
   const RIGHT = 30;
-  const BANDS = 25; // quarters of a decade, from 1 us on
+  const BANDS = 25; // quarters of a decade, from 1 us on, as live/bands.py has them
   const DASHES = [[], [7, 4], [2, 3], [8, 3, 2, 3]];
   const COLOURS = ["--line-1", "--line-2", "--line-3", "--line-4"];
   const MOST_POINTS = 1200; // a chart is not wider than that
 
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const bandBegin = (band) => (band ? 1000 * 10 ** (band / 4) : 0); // ns
 
   const seconds = (value) => `${window.iogauge.rate(value)} s`;
   const ticks = (virtual) => (_, splits) => splits.map((at) => (virtual ? seconds(at) : window.iogauge.clock(at)));
@@ -173,5 +175,5 @@ window.iogauge = window.iogauge ?? {};
     return least < most ? [values[least], values[most]] : [values[most], values[least]];
   }
 
-  Object.assign(window.iogauge, { Lines, heat, columns });
+  Object.assign(window.iogauge, { Lines, heat, columns, bandBegin, BANDS });
 })();

@@ -28,7 +28,7 @@ window.iogauge = window.iogauge ?? {};
   }
 
   class History {
-    rows = new Map(); // by label, the row heard of last at the end
+    rows = new Map(); // by label; the row whose interval came last is the last one
     current = []; // labels of the current step's rows
     #labels = new Map(); // by stage and number
     #virtual = false;
@@ -71,19 +71,29 @@ window.iogauge = window.iogauge ?? {};
       }
       this.#reached = Math.max(this.#reached, event.end_s);
       const { label, row } = known;
-      const history = this.rows.get(label) ?? { label, intervals: [], halved: 0, dropped: false, steady: null, limits: {} };
+      const history = this.rows.get(label) ?? { label, intervals: [], directions: [], usual: 0, halved: 0, dropped: false, steady: null, limits: {} };
       history.limits = row.asked_iops;
       const fresh = this.#fresh.delete(label);
       if (fresh) history.steady = null;
-      history.intervals.push({
+      for (const name of Object.keys(event.directions)) if (!history.directions.includes(name)) history.directions.push(name);
+      const seconds = event.end_s - event.start_s;
+      const next = {
         x: this.#virtual ? this.#base + event.end_s : event.at,
-        seconds: event.end_s - event.start_s,
+        seconds,
         apart: fresh,
         ramp: event.ramp,
         end_s: event.end_s,
         at: event.at,
         directions: event.directions,
-      });
+      };
+      const before = history.intervals.at(-1);
+      // What is left at the end of a stage is too short to have a rate of its own. Virtual time passes at any speed.
+      if (!this.#virtual && !fresh && before?.ramp === next.ramp && 2 * seconds < history.usual)
+        history.intervals[history.intervals.length - 1] = joined(before, next);
+      else {
+        history.intervals.push(next);
+        history.usual = seconds;
+      }
       if (history.intervals.length > MOST_INTERVALS) this.#halve(history);
       this.rows.delete(label);
       this.rows.set(label, history);
@@ -121,5 +131,5 @@ window.iogauge = window.iogauge ?? {};
     }
   }
 
-  Object.assign(window.iogauge, { History, MOST_INTERVALS });
+  Object.assign(window.iogauge, { History, joined, MOST_INTERVALS });
 })();

@@ -1,18 +1,16 @@
 // The page of a running measurement: reads its events, keeps its intervals, and draws the chosen job.
 "use strict";
 (() => {
-  const { duration, rate, megabytes, percent, clock, follow, setNow, Progress, History, Lines, heat, columns, MOST_INTERVALS } = window.iogauge;
-  const given = JSON.parse(document.getElementById("data").textContent);
+  const { duration, rate, megabytes, percent, follow, setNow, Progress, History, Lines, heat, columns, MOST_INTERVALS } = window.iogauge;
+  const { titleOf, NOTHING, QUANTILES, jobsTable, intervalsTable, bandsTable } = window.iogauge;
+  const sent = JSON.parse(document.getElementById("data").textContent);
   const served = document.body.dataset.place === "server";
   // The clock of the events is the server's; in a saved file it stands still.
-  if (served) setNow(given.now);
-  const now = served ? window.iogauge.now : () => given.now;
+  if (served) setNow(sent.now);
+  const now = served ? window.iogauge.now : () => sent.now;
   const element = (id) => document.getElementById(id);
-  const DIRECTIONS = { read: "Reads", write: "Writes", trim: "Trims", sync: "Syncs" };
-  const QUANTILES = { p50_ns: "p50", p99_ns: "p99", p999_ns: "p99.9" };
   const MOST_NOTICES = 100;
   const MOST_STEPS = 100;
-  const LISTED = 30;
   const DRAW_MS = 200;
   const WRITE_MS = 1000;
   const SAY_MS = 10_000;
@@ -89,7 +87,7 @@
     const label = labels.includes(state.get("row")) ? state.get("row") : (current[0] ?? labels.at(-1));
     const row = shown.rows.get(label);
     const last = row?.intervals.at(-1);
-    const names = Object.keys(last?.directions ?? {});
+    const names = row?.directions ?? [];
     const direction = names.includes(state.get("direction")) ? state.get("direction") : names[0];
     return { label, row, last, names, direction, span: SPANS[state.get("span")] ? state.get("span") : "60" };
   }
@@ -125,7 +123,7 @@
     const { label, row, names, direction, span } = choice;
     element("headline").textContent = progress.sentence(now());
     fill(element("row"), [...shown.rows.keys()].map((name) => [name, shown.current.includes(name) ? name : `${name} (earlier)`]), label ?? "");
-    fill(element("direction"), names.map((name) => [name, DIRECTIONS[name] ?? name]), direction ?? "");
+    fill(element("direction"), names.map((name) => [name, titleOf(name)]), direction ?? "");
     element("span").value = span;
     if (row) course(choice);
     const drawn = latest;
@@ -136,14 +134,19 @@
     }
   }
 
-  function course({ row, names, direction, span }) {
-    const { virtual } = progress;
+  // The intervals within the chosen span, and its first and last x.
+  function spanned({ row, span }) {
     const to = row.intervals.at(-1).x;
     const from = span === "all" ? row.intervals[0].x - row.intervals[0].seconds : to - Number(span);
-    const visible = row.intervals.filter(({ x }) => x > from);
+    return { visible: row.intervals.filter(({ x }) => x > from), from, to };
+  }
+
+  function course({ row, names, direction, span }) {
+    const { virtual } = progress;
+    const { visible, from, to } = spanned({ row, span });
     const common = { window: [from, Math.max(to, from + 1e-3)], virtual };
-    const titles = names.map((name) => DIRECTIONS[name] ?? name);
-    const rates = (field) => names.map((name) => ({ directions, seconds }) => (directions[name] ? directions[name][field] / seconds : null));
+    const titles = names.map(titleOf);
+    const rates = (field) => names.map((name) => ({ directions, seconds }) => (directions[name]?.[field] ?? 0) / seconds);
     charts.iops.draw({ ...common, lines: titles, data: columns(visible, rates("ios")), log: false, unit: rate });
     charts.bandwidth.draw({ ...common, lines: titles, data: columns(visible, rates("bytes")), log: false, unit: (value) => rate(value / 1e6) });
     const quantiles = Object.keys(QUANTILES).map((name) => ({ directions }) => directions[direction]?.[name] || null);
@@ -156,7 +159,7 @@
         part.lastElementChild.textContent = titles[index] ?? "";
       });
     }
-    for (const title of document.querySelectorAll("[data-of]")) title.textContent = `${DIRECTIONS[direction] ?? direction} of ${row.label}`;
+    for (const title of document.querySelectorAll("[data-of]")) title.textContent = direction ? `${titleOf(direction)} of ${row.label}` : row.label;
     const limits = [
       row.halved && `Older points stand for up to ${2 ** row.halved} intervals: the mean of their rates, the largest of their quantiles.`,
       row.dropped && "The oldest are left out.",
@@ -193,13 +196,13 @@
     const parts = [];
     if (last) {
       for (const name of names) {
-        const { ios, bytes } = last.directions[name];
-        parts.push(figure(DIRECTIONS[name] ?? name, `${rate(ios / last.seconds)} IOPS`, bytes ? `${megabytes(bytes / last.seconds)} MB/s` : ""));
+        const { ios, bytes } = last.directions[name] ?? NOTHING;
+        parts.push(figure(titleOf(name), `${rate(ios / last.seconds)} IOPS`, bytes ? `${megabytes(bytes / last.seconds)} MB/s` : ""));
         const limit = row.limits[name];
-        if (limit) parts.push(figure(`${DIRECTIONS[name]}, share of the rate set`, percent(ios / last.seconds / limit), `of ${rate(limit)} IOPS`));
+        if (limit) parts.push(figure(`${titleOf(name)}, share of the rate set`, percent(ios / last.seconds / limit), `of ${rate(limit)} IOPS`));
       }
       const figures = last.directions[direction];
-      for (const [name, text] of Object.entries(QUANTILES)) parts.push(figure(`${text} of ${(DIRECTIONS[direction] ?? direction).toLowerCase()}`, duration(figures?.[name])));
+      if (direction) for (const [name, text] of Object.entries(QUANTILES)) parts.push(figure(`${text} of ${titleOf(direction).toLowerCase()}`, duration(figures?.[name])));
       if (row.steady) parts.push(figure("Steady state", ...steadiness(row.steady)));
     }
     for (const { path, temperature_C, throttled, hot } of drives.values()) {
@@ -207,43 +210,20 @@
       parts.push(figure(path, warmth, throttled ? "throttled" : hot ? "hot" : throttled === false ? "not throttled" : ""));
     }
     element("figures").replaceChildren(...parts);
-    rowsTable();
-    if (element("intervals-part").open) intervalsTable();
+    jobsTable(element("rows"), shown, (verdict) => steadiness(verdict)[0]);
+    tables();
   }
 
-  const cell = (text, words) => Object.assign(document.createElement("td"), { textContent: text, className: words ? "words" : "" });
-
-  function tableRow(texts, words) {
-    const tr = document.createElement("tr");
-    tr.append(...texts.map((text, index) => cell(text, index < words)));
-    return tr;
-  }
-
-  const figuresOf = ({ ios, bytes, ...figures }, seconds) => [
-    rate(ios / seconds), megabytes(bytes / seconds), ...Object.keys(QUANTILES).map((name) => duration(figures[name])),
-  ];
-
-  function rowsTable() {
-    const rows = [];
-    for (const label of shown.current) {
-      const row = shown.rows.get(label);
-      const last = row?.intervals.at(-1);
-      for (const [name, figures] of Object.entries(last?.directions ?? {})) {
-        const limit = row.limits[name];
-        const share = limit ? `${percent(figures.ios / last.seconds / limit)} of ${rate(limit)}` : "";
-        rows.push(tableRow([label, DIRECTIONS[name] ?? name, ...figuresOf(figures, last.seconds), share, row.steady ? steadiness(row.steady)[0] : ""], 2));
-      }
+  // What the charts show, as tables, while they are open.
+  function tables() {
+    const { row, direction, span } = chosen();
+    if (!row) return;
+    const { visible } = spanned({ row, span });
+    if (element("intervals-part").open) {
+      const most = intervalsTable(element("intervals"), visible, row.directions, progress.virtual);
+      element("shared").textContent = most > 1 ? `A row stands for up to ${most} intervals: the mean of their rates, the largest of their quantiles.` : "";
     }
-    element("rows").replaceChildren(...rows);
-  }
-
-  function intervalsTable() {
-    const { row } = chosen();
-    const rows = [];
-    for (const { x, at, seconds, directions, ramp } of (row?.intervals ?? []).slice(-LISTED).reverse())
-      for (const [name, figures] of Object.entries(directions))
-        rows.push(tableRow([progress.virtual ? `${rate(x)} s` : clock(at), `${DIRECTIONS[name] ?? name}${ramp ? " (ramp)" : ""}`, ...figuresOf(figures, seconds)], 2));
-    element("intervals").replaceChildren(...rows);
+    if (element("bands-part").open) bandsTable(element("bands"), visible, direction, progress.virtual);
   }
 
   // The end is shown also while the display is paused; its figures stay then as they are.
@@ -259,7 +239,7 @@
   // The summary for those who listen: at a pace at which it can be heard.
   function say() {
     const { last, names, direction } = chosen();
-    const figures = last ? names.map((name) => `${DIRECTIONS[name] ?? name} ${rate(last.directions[name].ios / last.seconds)} IOPS`) : [];
+    const figures = last ? names.map((name) => `${titleOf(name)} ${rate((last.directions[name] ?? NOTHING).ios / last.seconds)} IOPS`) : [];
     const p99 = last?.directions[direction]?.p99_ns;
     element("summary").textContent = [progress.sentence(now()), figures.join(", "), p99 ? `p99 ${duration(p99)}` : ""].filter(Boolean).join(" ");
   }
@@ -275,7 +255,7 @@
 
   for (const name of ["row", "direction", "span"]) element(name).addEventListener("change", ({ target }) => choose(name, target.value));
   element("pause").addEventListener("click", pause);
-  element("intervals-part").addEventListener("toggle", intervalsTable);
+  for (const part of ["intervals-part", "bands-part"]) element(part).addEventListener("toggle", tables);
   const redraw = () => {
     dirty = true;
   };
@@ -283,7 +263,7 @@
   window.addEventListener("resize", redraw);
   document.documentElement.classList.add("scripted");
 
-  for (const event of given.events) take(event);
+  for (const event of sent.events) take(event);
   draw();
   setInterval(draw, DRAW_MS);
   if (served) {
@@ -294,8 +274,8 @@
       say();
     }, 1000);
     follow({
-      pid: given.pid,
-      start: given.start,
+      pid: sent.pid,
+      start: sent.start,
       after: 0,
       take,
       on: {
