@@ -24,9 +24,10 @@ from bench.cases import (
     watched,
 )
 from bench.cases.charts import page, pictures
+from bench.cases.fleet import merge
 from bench.cases.trace import imports, latency
 from bench.cases.twins import judge
-from bench.cases.web import index
+from bench.cases.web import collected, index
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -48,6 +49,8 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "trace-latency": latency.cost,
     "watched": watched.cost,
     "web-index": index.answers,
+    "fleet-merge": merge.merging,
+    "collection": collected.answers,
     "trace-import": imports.imports,
     "model": model.speed,
     "model-linear": model.linearity,
@@ -60,8 +63,10 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
 
 WITHOUT_FIO = frozenset(
     {
+        "collection",
         "commands",
         "coverage",
+        "fleet-merge",
         "page",
         "pictures",
         "trace-import",

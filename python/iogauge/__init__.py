@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from iogauge.library.progress import Progress
     from iogauge.library.quick import quick
     from iogauge.library.reading.chart import Chart
+    from iogauge.library.reading.collect import CollectResult, collect
+    from iogauge.library.reading.collected import FigureComparison, ReviewCollection, open_collection
     from iogauge.library.reading.compare import Comparison, compare
     from iogauge.library.reading.imported import import_results
     from iogauge.library.reading.judge import Verdicts, judge
@@ -82,11 +84,13 @@ __all__ = [
     "AuditResult",
     "Chart",
     "CheckResult",
+    "CollectResult",
     "Comparison",
     "ConditionError",
     "DirectionResult",
     "DriveInfo",
     "Figure",
+    "FigureComparison",
     "Fitness",
     "FittedModel",
     "Following",
@@ -106,6 +110,7 @@ __all__ = [
     "Published",
     "Recording",
     "Review",
+    "ReviewCollection",
     "ReviewOptions",
     "Run",
     "RunError",
@@ -127,6 +132,7 @@ __all__ = [
     "__version__",
     "apply_tuning",
     "audit",
+    "collect",
     "compare",
     "compare_models",
     "drive_info",
@@ -146,6 +152,7 @@ __all__ = [
     "model",
     "models",
     "new_model",
+    "open_collection",
     "open_review",
     "open_trace",
     "options",
@@ -172,11 +179,13 @@ _MODULES = {
     "AuditResult": "library.audit",
     "Chart": "library.reading.chart",
     "CheckResult": "report.conditions.results",
+    "CollectResult": "library.reading.collect",
     "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
     "DirectionResult": "library.running.result",
     "DriveInfo": "library.drive.info",
     "Figure": "stats.figure",
+    "FigureComparison": "library.reading.collected",
     "Fitness": "verdicts.fitness",
     "FittedModel": "library.models.fitted",
     "Following": "library.follow",
@@ -196,6 +205,7 @@ _MODULES = {
     "Published": "library.reading.published",
     "Recording": "traces.recording",
     "Review": "library.reading.saved",
+    "ReviewCollection": "library.reading.collected",
     "ReviewOptions": "library.options",
     "Run": "results.run",
     "RunError": "library.errors",
@@ -216,6 +226,7 @@ _MODULES = {
     "Verification": "library.running.verification",
     "apply_tuning": "library.tuning",
     "audit": "library.audit",
+    "collect": "library.reading.collect",
     "compare": "library.reading.compare",
     "compare_models": "library.models.compared",
     "drive_info": "library.drive.info",
@@ -235,6 +246,7 @@ _MODULES = {
     "model": "library.models.described",
     "models": "library.models.listed",
     "new_model": "library.models.own",
+    "open_collection": "library.reading.collected",
     "open_review": "library.reading.saved",
     "open_trace": "library.traces.opened",
     "options": "library.job_options",

@@ -5,6 +5,30 @@ from pathlib import Path
 class CoreError(RuntimeError):
     """``args``: message, and a hint or None."""
 
+class HistogramSums:
+    """Sums of stored histograms by slot. Threads may share it."""
+
+    def __init__(self, slots: int) -> None:
+        """Begin with no counts; slots are numbered from 0."""
+
+    def add(self, slots: bytes, offsets: bytes, data: bytes) -> None:
+        """Add a column of histograms: int32 ``slots`` of each, and Arrow's int32 ``offsets`` into ``data``.
+
+        Those of a negative slot are left out. Raise ValueError, which says why, if one cannot be read or added.
+        """
+
+    def at_ranks(self, ranks: bytes) -> bytes:
+        """Return the last nanosecond of the bucket of each int64 rank, as int64; 0 for the rank 0.
+
+        Ranks count from 1. There are as many for each slot, and they ascend in it.
+        """
+
+    def counts(self) -> bytes:
+        """Return how much each slot counts, as int64."""
+
+    def total(self) -> bytes:
+        """Return the counts of all slots together, an int64 for each of the recorder's buckets."""
+
 class RunHandle:
     """A run in progress."""
 

@@ -34,8 +34,8 @@ DRIVES = [
     for size in ("480GB", "960GB")
 ]
 TAGS = ("baseline", "nightly", "firmware-1.2", "firmware-1.3", "regression", "keep", "kernel-6.12", "lab-2")
-_FIRST = datetime(2024, 1, 1, tzinfo=UTC)
-_MINUTES = 2 * 365 * 24 * 60
+FIRST = datetime(2024, 1, 1, tzinfo=UTC)
+MINUTES = 2 * 365 * 24 * 60
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Pool:
 
 
 def _drawn(manifest: Manifest, chance: random.Random, number: int) -> Manifest:
-    begun = _FIRST + timedelta(minutes=chance.randrange(_MINUTES))
+    begun = FIRST + timedelta(minutes=chance.randrange(MINUTES))
     targets = tuple(target.model_copy(update={"model": chance.choice(DRIVES)}) for target in manifest.targets)
     machine = manifest.machine.model_copy(update={"hostname": chance.choice(HOSTS)})
     return manifest.model_copy(

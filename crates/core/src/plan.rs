@@ -484,6 +484,8 @@ pub struct RunPlan {
     pub interval_ns: Nanos,
     /// How long to wait at the end for requests that do not return.
     pub give_up_ns: Nanos,
+    /// When the first stage starts, on the host's CLOCK_MONOTONIC; absent: as soon as its threads are ready.
+    pub start_at_ns: Option<Nanos>,
     /// The stages.
     pub stages: Vec<StagePlan>,
     /// Whether every request is logged.

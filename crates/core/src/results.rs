@@ -369,6 +369,10 @@ pub struct StageResult {
     pub error: Option<String>,
     /// Whether no stage follows, because of a worker's `exit_what`.
     pub ends_run: bool,
+    /// When it started, on the host's CLOCK_MONOTONIC; absent: it did not, or not in real time.
+    pub started_ns: Option<Nanos>,
+    /// When its first request was issued, on the same clock; absent: none was, or not in real time.
+    pub first_issued_ns: Option<Nanos>,
 }
 
 /// The results of a run, without its intervals. `drives` are those of a modelled run. `clock` describes what stamped
@@ -385,6 +389,8 @@ pub struct RunResult<Clock> {
     pub stopped_by: Option<Stop>,
     pub error: Option<String>,
     pub elapsed_ns: Nanos,
+    pub started_ns: Option<Nanos>,
+    pub first_issued_ns: Option<Nanos>,
 }
 
 impl<Clock> RunResult<Clock> {
@@ -400,15 +406,19 @@ impl<Clock> RunResult<Clock> {
             stopped_by: None,
             error: None,
             elapsed_ns: 0,
+            started_ns: None,
+            first_issued_ns: None,
         }
     }
 
-    /// Adds a stage. Keeps the first error and the first reason to stop.
+    /// Adds a stage. Keeps the first error, the first reason to stop, and the first start and request.
     pub fn add(&mut self, stage: StageResult) {
         self.rows.extend(stage.rows);
         self.workers.extend(stage.workers);
         self.in_flight.extend(stage.in_flight);
         self.stopped_by = self.stopped_by.or(stage.stopped_by);
         self.error = self.error.take().or(stage.error);
+        self.started_ns = self.started_ns.or(stage.started_ns);
+        self.first_issued_ns = self.first_issued_ns.or(stage.first_issued_ns);
     }
 }

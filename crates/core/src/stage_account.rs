@@ -336,6 +336,8 @@ impl<'a> StageAccount<'a> {
             in_flight: self.in_flight,
             stopped_by: self.stage.stopped(),
             ends_run: self.stage.ends_run(),
+            started_ns: None,
+            first_issued_ns: None,
         }
     }
 }

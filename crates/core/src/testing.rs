@@ -38,6 +38,7 @@ pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
         seed: 1,
         interval_ns: 50 * MILLISECOND,
         give_up_ns: 30 * SECOND,
+        start_at_ns: None,
         stages: vec![stage(workers)],
         request_log: true,
         request_log_capacity: 1 << 16,

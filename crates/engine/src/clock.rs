@@ -52,6 +52,35 @@ pub struct ClockFacts {
     pub check_ppm: f64,
 }
 
+/// One moment on a [`Clock`] and on the host's CLOCK_MONOTONIC. It converts instants that are near: NTP changes the
+/// rate of the host's clock by up to 500 ppm, 0.5 us in a millisecond, and not that of the counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Anchor {
+    ours: Nanos,
+    monotonic_ns: Nanos,
+}
+
+impl Anchor {
+    /// Converts an instant of CLOCK_MONOTONIC into one of the run's clock.
+    pub fn from_monotonic(self, instant: Nanos) -> Nanos {
+        instant
+            .saturating_add(self.ours)
+            .saturating_sub(self.monotonic_ns)
+    }
+
+    /// Converts an instant of the run's clock into one of CLOCK_MONOTONIC.
+    pub fn to_monotonic(self, instant: Nanos) -> Nanos {
+        instant
+            .saturating_add(self.monotonic_ns)
+            .saturating_sub(self.ours)
+    }
+}
+
+/// Returns the current instant of the host's CLOCK_MONOTONIC, nanoseconds.
+pub fn monotonic_ns() -> Nanos {
+    kernel_ns(libc::CLOCK_MONOTONIC)
+}
+
 /// The same moment, read from both clocks.
 #[derive(Clone, Copy)]
 struct Pair {
@@ -76,9 +105,8 @@ fn calibrated() -> &'static Calibrated {
                 (clock, tsc_hz, String::new(), anchor)
             }
             Err(reason) => {
-                let origin = kernel_ns(libc::CLOCK_MONOTONIC);
                 let clock = Clock {
-                    origin,
+                    origin: monotonic_ns(),
                     multiplier: 0,
                 };
                 (
@@ -114,7 +142,7 @@ impl Clock {
         if self.multiplier != 0 {
             self.convert(counter::read())
         } else {
-            kernel_ns(libc::CLOCK_MONOTONIC).saturating_sub(self.origin)
+            monotonic_ns().saturating_sub(self.origin)
         }
     }
 
@@ -140,10 +168,25 @@ impl Clock {
         if self.multiplier == 0 {
             return 0.0;
         }
-        let (then, now) = (calibrated().anchor, pair());
+        let (then, now) = (calibrated().anchor, pair(libc::CLOCK_MONOTONIC_RAW));
         let ours = self.convert(now.ticks) as f64 - self.convert(then.ticks) as f64;
         let kernels = (now.kernel_ns - then.kernel_ns) as f64;
         (ours - kernels) / kernels * 1e6
+    }
+
+    /// Returns the current moment on this clock and on CLOCK_MONOTONIC.
+    pub fn anchor(self) -> Anchor {
+        if self.multiplier == 0 {
+            return Anchor {
+                ours: 0,
+                monotonic_ns: self.origin,
+            };
+        }
+        let now = pair(libc::CLOCK_MONOTONIC);
+        Anchor {
+            ours: self.convert(now.ticks),
+            monotonic_ns: now.kernel_ns,
+        }
     }
 
     #[inline(always)]
@@ -155,9 +198,9 @@ impl Clock {
 
 /// Measures the counter's rate between two tight pairs of readings.
 fn calibrate() -> (Clock, f64, Pair) {
-    let first = pair();
+    let first = pair(libc::CLOCK_MONOTONIC_RAW);
     std::thread::sleep(CALIBRATION);
-    let last = pair();
+    let last = pair(libc::CLOCK_MONOTONIC_RAW);
     let (ticks, elapsed_ns) = (last.ticks - first.ticks, last.kernel_ns - first.kernel_ns);
     let multiplier = (u128::from(elapsed_ns) << SHIFT) / u128::from(ticks);
     let multiplier = u64::try_from(multiplier).expect("the counter ticks faster than 4 MHz");
@@ -173,12 +216,12 @@ fn calibrate() -> (Clock, f64, Pair) {
 }
 
 /// Reads both clocks as closely together as possible: of 64 tries, takes the one whose two counter readings, around one
-/// of the kernel's clock, are closest.
-fn pair() -> Pair {
+/// of the kernel's clock `id`, are closest.
+fn pair(id: libc::clockid_t) -> Pair {
     (0..64)
         .map(|_| {
             let before = counter::read();
-            let kernel_ns = kernel_ns(libc::CLOCK_MONOTONIC_RAW);
+            let kernel_ns = kernel_ns(id);
             let window = counter::read() - before;
             (
                 window,
@@ -301,7 +344,7 @@ mod tests {
         let (fast, slow) = (
             Clock::get(),
             Clock {
-                origin: kernel_ns(libc::CLOCK_MONOTONIC),
+                origin: monotonic_ns(),
                 multiplier: 0,
             },
         );
@@ -310,6 +353,29 @@ mod tests {
         let (slow_ns, fast_ns) = (slow.now() - slow_start, fast.now() - fast_start);
         // The four readings are nested, so the first clock's span is the longer one.
         assert!(fast_ns as f64 >= slow_ns as f64 * 0.999);
+    }
+
+    #[test]
+    fn an_anchor_converts_both_ways_and_lies_between_readings() {
+        let kernels = Clock {
+            origin: monotonic_ns(),
+            multiplier: 0,
+        };
+        for clock in [Clock::get(), kernels] {
+            let before = (clock.now(), monotonic_ns());
+            let anchor = clock.anchor();
+            let after = (clock.now(), monotonic_ns());
+            // Both clocks pass the anchor's moment between the readings around it.
+            let passed = anchor.from_monotonic(before.1)..=anchor.from_monotonic(after.1);
+            assert!(*passed.start() <= after.0 && before.0 <= *passed.end());
+            for instant in [before.1, after.1, after.1 + 3_600_000_000_000] {
+                let ours = anchor.from_monotonic(instant);
+                assert_eq!(anchor.to_monotonic(ours), instant);
+            }
+            // An instant before the clock began is in its past, and one that never comes does not wrap.
+            assert_eq!(anchor.from_monotonic(0), 0);
+            assert!(anchor.from_monotonic(Nanos::MAX) > after.0);
+        }
     }
 
     #[test]

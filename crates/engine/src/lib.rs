@@ -13,7 +13,7 @@ pub mod run;
 mod thread_memory;
 mod wait;
 
-pub use clock::{Clock, ClockFacts};
+pub use clock::{Anchor, Clock, ClockFacts, monotonic_ns};
 pub use engines::{Buffers, Engine, UseEngine, open, probe};
 pub use error::{Error, Needs};
-pub use wait::{Waiter, sleep_slack};
+pub use wait::{Waiter, sleep_slack, sleep_until_monotonic};

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use iogauge_core::Nanos;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, monotonic_ns};
 
 /// How a thread waits. Copied into each engine.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,9 @@ pub struct Waiter {
 /// A sleep longer than this is shortened by a thousandth and then resumed: the kernel's timers follow NTP, whose rate
 /// may differ from our clock's by up to 500 ppm.
 const LONG_NAP: Nanos = 20_000_000;
+
+/// The longest time after which a thread that sleeps until an instant of the host's clock sees an order to stop.
+const LOOK: Nanos = 20_000_000;
 
 impl Waiter {
     /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
@@ -101,6 +104,21 @@ pub fn sharpen_timer() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }
 
+/// Sleeps until an instant of the host's CLOCK_MONOTONIC. Returns false if `is_stopped` returned true before; it is
+/// called every 20 ms. From here on the kernel wakes the calling thread as close to the requested time as it can.
+pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> bool {
+    sharpen_timer();
+    loop {
+        if is_stopped() {
+            return false;
+        }
+        match instant.saturating_sub(monotonic_ns()) {
+            0 => return true,
+            left => sleep(left.min(LOOK)),
+        };
+    }
+}
+
 /// Sleeps; returns false if a signal cut it short.
 fn sleep(nap: Nanos) -> bool {
     let wanted = timespec(nap);
@@ -131,6 +149,18 @@ mod tests {
                 assert!(clock.now() >= due);
             }
         }
+    }
+
+    #[test]
+    fn sleeps_until_an_instant_of_the_host_or_an_order_to_stop() {
+        let due = monotonic_ns() + 3_000_000;
+        assert!(sleep_until_monotonic(due, || false));
+        assert!(monotonic_ns() >= due);
+        assert!(sleep_until_monotonic(0, || false));
+        let looks = std::cell::Cell::new(0);
+        let stops = || looks.replace(looks.get() + 1) == 2;
+        assert!(!sleep_until_monotonic(Nanos::MAX, stops));
+        assert_eq!(looks.get(), 3);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The Rust core as the private Python module `iogauge._core`: converts values, releases the GIL, maps errors.
 
 mod descriptor;
+mod histograms;
 mod modelled;
 mod serve;
 mod spill;
@@ -144,6 +145,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CoreError", module.py().get_type::<CoreError>())?;
     module.add_class::<RunHandle>()?;
+    module.add_class::<histograms::HistogramSums>()?;
     module.add_class::<modelled::ModelHandle>()?;
     module.add_class::<serve::Server>()?;
     module.add_class::<spill::SpillReader>()?;

@@ -11,10 +11,10 @@ use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{ReplayPlan, RunPlan};
 use iogauge_core::replay::Feed;
 use iogauge_core::results::{Interval, RunResult};
-use iogauge_engine::ClockFacts;
 use iogauge_engine::run::Hold;
 use iogauge_engine::run::rows_file::RowsFile;
 use iogauge_engine::run::spill::{FrameWriter, Spilled};
+use iogauge_engine::{ClockFacts, monotonic_ns, sleep_until_monotonic};
 use iogauge_model::{Device, Drive, DriveSpec, Machine, Part, RowParts};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -222,7 +222,20 @@ struct ModelRunner {
 impl ModelRunner {
     fn run(mut self, plan: &RunPlan, mut devices: Vec<Device>, machine: &Machine) {
         let stop = self.stop.clone();
-        let mut should_continue = || !stop.load(Ordering::Relaxed);
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        let mut start_at_ns = plan.start_at_ns;
+        let mut started_ns = None;
+        // Called first when the first stage is next.
+        let mut should_continue = || {
+            if let Some(instant) = start_at_ns.take()
+                && sleep_until_monotonic(instant, is_stopped)
+            {
+                started_ns = Some(monotonic_ns());
+                // Others that start at this instant on this CPU go first: the simulation keeps it busy.
+                thread::yield_now();
+            }
+            !is_stopped()
+        };
         // A modelled run reads no clock.
         let clock = ClockFacts {
             source: "virtual",
@@ -251,6 +264,7 @@ impl ModelRunner {
         }
         let last = match ended {
             Ok(mut result) => {
+                result.started_ns = started_ns;
                 if self.refusal.is_some() {
                     (result.stopped_by, result.error) = (None, self.refusal);
                 }

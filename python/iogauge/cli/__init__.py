@@ -16,6 +16,7 @@ COMMANDS = {
     "quick": "Measure a drive or file for a minute: eight rows, as CrystalDiskMark shows.",
     "replay": "Replay a trace on a target: at its instants, or as its requests waited for each other.",
     "review": "Run published procedures on a target; can be resumed.",
+    "fleet": "Review the drives of many hosts at once, and find the slow ones.",
     "find": "Find the most IOPS or MB/s that keep a limit of latency.",
     "ladder": "Measure what each tuning of the machine is worth.",
     "watch": "Show a running measurement on one screen.",
@@ -25,6 +26,7 @@ COMMANDS = {
     "web": "Show reviews and running measurements as pages on this computer.",
     "compare": "Compare reviews, and say what differs.",
     "judge": "Say whether drives are good enough for a use.",
+    "collect": "Collect the figures of many reviews, in a directory or an object store.",
     "query": "Ask saved reviews questions in SQL.",
     "export": "Write the figures of reviews as CSV or Parquet.",
     "verify": "Say whether a drive kept what was flushed over a power cut.",
@@ -42,6 +44,7 @@ COMMANDS = {
 
 FOLDERS = {
     "audit": "machine",
+    "collect": "fleet",
     "drive-info": "machine",
     "ladder": "machine",
     "replay": "trace",
@@ -49,7 +52,7 @@ FOLDERS = {
 }
 """The folders of the commands that are not in this one."""
 
-GROUPS = ("model", "trace")
+GROUPS = ("fleet", "model", "trace")
 """The commands that are groups of commands."""
 
 

@@ -20,6 +20,9 @@ interval, which does not show how runs differ.
 Only steps that both sides have are compared. In a series with increasing writes, the latency of a side that lacks a
 step is interpolated between two of its own, and marked.
 
+Reviews of a collection (iogauge collect) are named COLLECTION/ID. If they were not copied into it, their figures are
+put side by side, without tests; only --baseline and --json go with that.
+
 --format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 
 --fail-if 'worse by > 5%' is for regressions: the exit status is 3 if a main figure of B is that much worse than A's,
@@ -41,7 +44,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -105,8 +108,8 @@ def compare(
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
     from iogauge.library.conditions import parsed_of_comparison
+    from iogauge.library.reading import collected, report
     from iogauge.library.reading import compare as library
-    from iogauge.library.reading import report
     from iogauge.library.reading.judge_by import absolute
     from iogauge.store.outputs import Existing
 
@@ -117,6 +120,12 @@ def compare(
     if layout is Format.HTML and as_json:
         raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
     share = report.fraction(margin, name="margin")
+    simple = layout is Format.TEXT and not (names or suite or output)
+    if simple and (figures := collected.compare_figures(reviews, baseline=baseline)):
+        streams.show(_json(figures.to_dict()) if as_json else figures.to_text())
+        return
+    reviews = collected.located(reviews)
+    baseline = collected.located([baseline])[0] if baseline else None
     written = output or (Path("comparison.html") if layout is Format.HTML else None)
     existing = Existing.OWN if output is None else Existing.REPLACE
     claimed = (
@@ -162,7 +171,7 @@ def _print(
     from iogauge.cli.brief.comparison import comparison_text
 
     if as_json:
-        text = json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n"
+        text = _json(comparison.to_dict())
     elif layout is Format.MARKDOWN:
         text = comparison.to_markdown(every=every)
     elif verbose or every or claimed is not None:
@@ -174,6 +183,10 @@ def _print(
     else:
         claimed.write(text.encode())
         streams.show(f"{claimed.path}\n")
+
+
+def _json(rows: list[dict[str, Any]]) -> str:
+    return json.dumps(rows, indent=2, allow_nan=False) + "\n"
 
 
 def _layout(output: Path | None, format_: Format | None) -> Format:

@@ -12,6 +12,8 @@ read_percent, threads and depth join it with the steps of the same load.
 Columns such as lat of totals and intervals are histograms: quantile_ns(lat, 0.99) and mean_ns(lat) read one. Never
 average percentiles; merged_quantile_ns(list(lat), 0.99) merges several histograms and reads the result.
 
+A collection (iogauge collect) has the views 'figures' and 'reviews', a row for each review.
+
     iogauge query 'select step, "p99.9_ns" / 1000 as us from figures' saved
 """
 
@@ -36,7 +38,9 @@ def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement.", show_default=False)],
     reviews: Annotated[
         list[str],
-        typer.Argument(metavar="REVIEW...", help="Saved reviews, or 'published'.", show_default=False),
+        typer.Argument(
+            metavar="REVIEW...", help="Saved reviews, 'published', or a collection.", show_default=False
+        ),
     ],
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for each row.")] = False,
@@ -45,6 +49,7 @@ def query(
     ] = None,
 ) -> None:
     """Print the answer."""
+    from iogauge.index.collection.place import is_collection
     from iogauge.library.reading import questions
     from iogauge.library.reading.report import output_claims
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
@@ -59,7 +64,8 @@ def query(
         raise status.UsageError(
             f"{sql}: is a path, not SQL", hint="write the SQL first: iogauge query SQL REVIEW..."
         )
-    claims = output_claims(reviews, say=streams.say) if parquet is not None else None
+    saved = [name for name in reviews if not is_collection(name)]
+    claims = output_claims(saved, say=streams.say) if parquet is not None else None
     output = claims.file(parquet, existing=Existing.OWN) if claims and parquet is not None else None
     answer = questions.query(sql, reviews)
     if output is not None:

@@ -100,6 +100,7 @@ def execute(
     drive_samples: bool = True,
     stamp_descriptors: Mapping[str, int] = MappingProxyType({}),
     explain: bool = False,
+    start_at: Callable[[], int | None] = lambda: None,
 ) -> RunRecord:
     """Run every stage of a job file and return its record. Intervals go to ``on_interval`` alone.
 
@@ -122,6 +123,9 @@ def execute(
         drive_samples: sample temperature, throttling and errors of the drives each second (``machine.samples``).
         stamp_descriptors: the open stamp logs, by the ``stamp_log`` of their jobs.
         explain: record where the time of requests went; only on drive models, whose run is the same without it.
+        start_at: called once all is prepared but the threads and their memory, and may wait. Returns the instant of
+            this host's CLOCK_MONOTONIC, ns, at which the first stage starts, or as soon after it as possible; None:
+            at once. Ctrl-C in it is a KeyboardInterrupt, since the run has not begun.
 
     Raises IogaugeError if a target is refused, the plan is impossible, or an engine cannot be opened. Later errors are
     in the record. Ctrl-C ends the run, which still returns a record, with ``stopped_by == "interrupt"``.
@@ -171,6 +175,11 @@ def execute(
         if watch:
             stack.callback(watch.close)
             watch.started(plan, facts)
+        instant = start_at()
+        if instant is not None:
+            plan = plan.model_copy(update={"start_at_ns": instant})
+            if watch:
+                watch.count_from_now(facts)
         interrupts = stack.enter_context(Interrupts())
         tracing = stack.enter_context(Tracing(plan, facts)) if trace_latency else None
         # From here on, a run always ends with a record.

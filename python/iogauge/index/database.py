@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAME = ".iogauge-index.duckdb"
 LOCK = ".iogauge-index.lock"
-VERSION = 1
+VERSION = 2
 """Raised when the tables below, or the columns of ``results.tables.FIGURES``, change."""
 MEMORY = "160MB"
 THREADS = 2
@@ -39,17 +39,19 @@ CREATE TABLE listed (
     review VARCHAR, measured VARCHAR, noted VARCHAR, created TIMESTAMP, drives VARCHAR[], targets VARCHAR[],
     host VARCHAR, cpu VARCHAR, suites VARCHAR[], pace VARCHAR, state VARCHAR, seed UBIGINT, repeats INTEGER,
     planned INTEGER, complete INTEGER, running BOOLEAN, modelled BOOLEAN, tags VARCHAR[], notes VARCHAR,
-    problem VARCHAR, hint VARCHAR, words VARCHAR
+    problem VARCHAR, hint VARCHAR, words VARCHAR, source VARCHAR
 );
 CREATE TABLE headlines (
     review VARCHAR, read_as VARCHAR, metric VARCHAR, value DOUBLE, unit VARCHAR, low DOUBLE, high DOUBLE,
     sentence VARCHAR, spark DOUBLE[], problem VARCHAR, hint VARCHAR
 );
+CREATE TABLE parts (name VARCHAR);
 CREATE VIEW reviews AS
     SELECT listed.review, created, drives, targets, host, cpu, suites, pace, state, seed, repeats, planned, complete,
         running, modelled, tags, notes, metric, value, unit, low, high, sentence AS headline, spark,
         coalesce(starts_with(read_as, measured), false) AS figures_read,
-        coalesce(listed.problem, headlines.problem) AS problem, coalesce(listed.hint, headlines.hint) AS hint
+        coalesce(listed.problem, headlines.problem) AS problem, coalesce(listed.hint, headlines.hint) AS hint,
+        source
     FROM listed LEFT JOIN headlines ON headlines.review = listed.review;
 """
 
@@ -104,8 +106,12 @@ def private_copy(source: Path, directory: Path) -> Path:
 class Database:
     """The open database of an index. Each use has a cursor of its own, so threads can share it."""
 
-    def __init__(self, directory: Path, *, private: bool = False) -> None:
-        """Open the database of a directory, or a private copy of it; with ``private``, an empty one of this process."""
+    def __init__(self, directory: Path, *, private: bool = False, memory: str = MEMORY) -> None:
+        """Open the database of a directory, or a private copy of it; with ``private``, an empty one of this process.
+
+        ``memory`` is what DuckDB allows itself.
+        """
+        self._memory = memory
         self.path = directory / NAME
         self.generation = 0
         """Counts the changes by this process."""
@@ -156,7 +162,7 @@ class Database:
         """Make the database anew, empty. Raises IogaugeError if it cannot be removed."""
         self.close()
         _remove(self.path)
-        self._connection = _made(self.path)
+        self._connection = _made(self.path, self._memory)
         self.generation += 1
 
     def close(self) -> None:
@@ -178,7 +184,7 @@ class Database:
             return None
         try:
             with _locked(self.path.with_name(LOCK), fcntl.LOCK_EX):
-                return _opened(self.path)
+                return _opened(self.path, self._memory)
         except (OSError, IogaugeError, duckdb.Error):
             return None
 
@@ -190,13 +196,13 @@ class Database:
         if not empty and source.is_file() and _is_regular(source):
             with contextlib.suppress(OSError):
                 copy_database(source, self.path)
-        connection = _opened(self.path)
+        connection = _opened(self.path, self._memory)
         if connection is None:
             raise IogaugeError(f"{self.path}: another process opened this file", hint="try again")
         return connection
 
 
-def _opened(path: Path) -> duckdb.DuckDBPyConnection | None:
+def _opened(path: Path, memory: str = MEMORY) -> duckdb.DuckDBPyConnection | None:
     """Open a database, and make it anew if it is missing, damaged or of another version; None: it cannot be opened now.
 
     An error that says nothing of the file leaves it as it is: without memory, a good one cannot be read.
@@ -205,7 +211,7 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection | None:
 
     if path.exists():
         try:
-            connection = connect(path)
+            connection = connect(path, memory=memory)
             if _is_current(connection):
                 return connection
             connection.close()
@@ -213,7 +219,7 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection | None:
             if not is_damage(error):
                 return None
     _remove(path)
-    return _made(path)
+    return _made(path, memory)
 
 
 def _is_current(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -245,10 +251,10 @@ def is_damage(error: duckdb.Error) -> bool:
     return isinstance(error, damages) or type(error) is duckdb.Error
 
 
-def _made(path: Path) -> duckdb.DuckDBPyConnection:
+def _made(path: Path, memory: str) -> duckdb.DuckDBPyConnection:
     from iogauge.results.tables import FIGURES
 
-    connection = connect(path)
+    connection = connect(path, memory=memory)
     connection.execute(_TABLES)
     connection.register("columns", FIGURES.empty_table())
     connection.execute("CREATE TABLE figures AS SELECT * FROM columns")

@@ -1,11 +1,12 @@
-"""``Index``: the reviews below a directory, to be listed, searched, compared and asked by SQL."""
+"""``Index``: the reviews below a directory, or of a collection, to be listed, searched, compared and asked by SQL."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Several
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from iogauge.errors import IogaugeError
 from iogauge.index import compare, explore, select, sql
+from iogauge.index.collection.place import is_collection
 from iogauge.index.database import Database, is_damage
 from iogauge.index.refresh import Changes, OnProgress, refresh
 from iogauge.index.rows import Choice, Page, ReviewRow
@@ -23,18 +25,29 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from iogauge.index.collection.stored import Collection
+
 COMPARED = ("iops", "rate_Bps", "mean_ns", "p50_ns", "p99_ns", "p99.9_ns")
 """The figures that are compared by default."""
 
 
 class Index:
-    """The index of the reviews below a directory: a context manager, whose methods any thread may call.
+    """The index of the reviews below a directory, or of a collection's: a context manager for any number of threads.
 
     It answers from what it has: ``refresh`` makes it agree with the reviews, and its answers are there while it runs.
     """
 
-    def __init__(self, directory: Path, database: Database, only: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        database: Database,
+        only: frozenset[str] | None = None,
+        collection: Collection | None = None,
+    ) -> None:
         self.directory = directory
+        """Where the reviews are, or the index of a collection is."""
+        self.collection = collection
+        """What it reads instead of reviews; None: reviews."""
         self._database = database
         self._only = only
         self._refreshing = Lock()
@@ -45,11 +58,18 @@ class Index:
 
     @classmethod
     def open(cls, directory: Path | str, *, say: Callable[[str], None] = lambda _: None) -> Self:
-        """Open the index of a directory, or make an empty one. Nothing is read from the reviews yet.
+        """Open the index of a directory or a collection, or make an empty one. Nothing is read from the reviews yet.
 
         ``say`` is called if the index is private to this process: the directory cannot be written, or another process
-        has its index open. Raises IogaugeError if there is no such directory.
+        has its index open. Raises IogaugeError if there is no such directory or collection.
         """
+        if is_collection(directory):
+            from iogauge.index.collection.refresh import own_index
+            from iogauge.index.collection.stored import Collection
+
+            collection = Collection.open(directory)
+            database = own_index(collection)
+            return cls(database.path.parent, database, collection=collection)
         directory = Path(directory)
         if not directory.is_dir():
             raise IogaugeError(f"{directory}: no such directory", hint="name a directory that holds reviews")
@@ -61,7 +81,7 @@ class Index:
         return cls(directory, database)
 
     @classmethod
-    def of(cls, directory: Path | str, ids: Collection[str]) -> Self:
+    def of(cls, directory: Path | str, ids: Several[str]) -> Self:
         """Return an index of only these reviews below a directory, which ends with this process.
 
         Raises IogaugeError if there is no such directory.
@@ -101,7 +121,16 @@ class Index:
                     hint="free some memory and space; this file can be removed: it is made again",
                 ) from error
 
+    @property
+    def place(self) -> str:
+        """What it is the index of: a directory, or the address of a collection."""
+        return self.collection.address if self.collection else str(self.directory)
+
     def _refresh(self, on_progress: OnProgress, stop: Event) -> Changes:
+        if self.collection:
+            from iogauge.index.collection import refresh as collected
+
+            return collected.refresh(self._database, self.collection, on_progress=on_progress, stop=stop)
         return refresh(self._database, self.directory, only=self._only, on_progress=on_progress, stop=stop)
 
     def reviews(
@@ -165,13 +194,17 @@ class Index:
             return select.rows_of(cursor, reviews)
 
     def path(self, review: str) -> Path | None:
-        """Return the directory of the review with this id; None: there is no such review.
+        """Return the directory of the review with this id; None: there is no such review, or it was not copied here.
 
         No other path leaves the index, whatever text is passed.
         """
-        return self.directory / review if self.row(review) else None
+        if self.collection is None:
+            return self.directory / review if self.row(review) else None
+        with self._cursor() as cursor:
+            rows = cursor.execute("SELECT measured FROM listed WHERE review = ?", [review]).fetchall()
+        return self.collection.path_of_copy(review, rows[0][0]) if rows else None
 
-    def figures(self, ids: Sequence[str], metrics: Collection[str] = COMPARED) -> pa.Table:
+    def figures(self, ids: Sequence[str], metrics: Several[str] = COMPARED) -> pa.Table:
         """Return the figures of reviews: a row for each complete step and direction, with the bounds of each metric.
 
         Latencies are in nanoseconds; ``position`` is in the column ``unit``. Raises UsageError for an unknown metric.
@@ -179,7 +212,7 @@ class Index:
         with self._cursor() as cursor:
             return compare.figures(cursor, ids, metrics)
 
-    def compare(self, ids: Sequence[str], baseline: str, metrics: Collection[str] = COMPARED) -> pa.Table:
+    def compare(self, ids: Sequence[str], baseline: str, metrics: Several[str] = COMPARED) -> pa.Table:
         """Return the figures of 2 to 50 reviews beside those of one of them, at equal positions.
 
         There is a row for each review, target, position, direction and metric: ``value``, ``low`` and ``high``, the
@@ -239,6 +272,14 @@ class Index:
                 most_rows=most_rows,
                 timeout_s=timeout_s,
             )
+
+    def query(self, statement: str) -> pa.Table:
+        """Return the answer to a statement of this process's user, however long it takes: see ``sql``.
+
+        Raises IogaugeError if it fails or is refused.
+        """
+        with self._cursor() as cursor:
+            return sql.own_answer(cursor, statement)
 
     @contextmanager
     def _copy(self) -> Iterator[Path]:

@@ -10,13 +10,16 @@ import multiprocessing
 import os
 import resource
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from threading import Event, Thread
-from typing import TypeVar
+from types import ModuleType
+from typing import Any, TypeVar
 
 FEW = 24
 """So many reviews are read in this process where that is allowed: others would take longer to start."""
@@ -92,9 +95,7 @@ def _read(
 ) -> Iterator[tuple[S, T]]:
     """Yield items with their results from processes. Raises BrokenProcessPool if one of these ends early."""
     chunks = iter([items[first : first + chunk] for first in range(0, len(items), chunk)])
-    # A fork would copy the locks of this process's other threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_begin) as pool:
+    with ProcessPoolExecutor(processes, mp_context=_Context(), initializer=_begin) as pool:
         running: deque[tuple[Sequence[S], Future[list[T]]]] = deque()
         try:
             while not stop.is_set():
@@ -111,6 +112,29 @@ def _read(
             # Nobody wants what they still read, and the executor itself would wait for it.
             for process in list((pool._processes or {}).values()):
                 process.kill()
+
+
+class _Process(SpawnProcess):
+    """A process that does not run the main module of this one again.
+
+    Python's would, to find there what it is sent. A script of a user that has no ``if __name__ == "__main__"`` would
+    begin anew in it.
+    """
+
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return SpawnProcess._Popen(process_obj)
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _Context(SpawnContext):
+    """Starts such processes. A fork would copy the locks of this process's other threads."""
+
+    Process = _Process
 
 
 def _apply(function: Callable[[S], T], items: Sequence[S]) -> list[T]:

@@ -63,20 +63,20 @@ class ReadFigures(NamedTuple):
 
 def read_manifest(source: Source) -> dict[str, Any] | Problem:
     """Return what a review's manifest and notes say, as columns of the table ``listed``."""
-    return _guarded(lambda: _listed(source), source)
+    return guarded(lambda: _listed(source), source)
 
 
 def read_figures(source: Source) -> ReadFigures | Problem:
     """Return a review's figures; those that are not cached beside it are computed, and cached there."""
-    return _guarded(lambda: _figures(source), source)
+    return guarded(lambda: _figures(source), source)
 
 
 def _listed(source: Source) -> dict[str, Any]:
-    review = _opened(source)
+    review = opened(source)
     manifest, notes = review.manifest, read_notes(review.path)
     return {
         "review": source.id,
-        "created": _created(manifest.created_at),
+        "created": created_of(manifest.created_at),
         "drives": _bounded(dict.fromkeys(target.model or target.path for target in manifest.targets)),
         "targets": _bounded(target.path for target in manifest.targets),
         "host": _cut(manifest.machine.hostname),
@@ -95,7 +95,7 @@ def _listed(source: Source) -> dict[str, Any]:
 
 
 def _figures(source: Source) -> ReadFigures:
-    review = _opened(source)
+    review = opened(source)
     refuse_irregular(review.path)
     rows = [{**row, "review": source.id} for row in rows_of(review)]
     headline = headline_of(review)
@@ -109,7 +109,8 @@ def _figures(source: Source) -> ReadFigures:
     return ReadFigures(table, {**fields, "sentence": _cut(fields["sentence"])})
 
 
-def _opened(source: Source) -> Review:
+def opened(source: Source) -> Review:
+    """Open a review that may come from a stranger. Raises IogaugeError, or OSError if it is gone."""
     path = Path(source.path)
     refuse_name(path)
     status = (path / MANIFEST).lstat()
@@ -122,7 +123,7 @@ def _opened(source: Source) -> Review:
     return Review.open(path)
 
 
-def _created(text: str) -> datetime | None:
+def created_of(text: str) -> datetime | None:
     """Return the time of a manifest in UTC, without its zone, as the index keeps it; None: it is no time."""
     try:
         time = datetime.fromisoformat(text)
@@ -131,7 +132,8 @@ def _created(text: str) -> datetime | None:
         return None
 
 
-def _guarded(read: Callable[[], T], source: Source) -> T | Problem:
+def guarded(read: Callable[[], T], source: Source) -> T | Problem:
+    """Return what ``read`` returns, or what it raises as a problem of the review."""
     try:
         return read()
     except IogaugeError as error:

@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
+from iogauge.index.change import TABLES, delete_rows, insert_rows, replace_rows, words_of
 from iogauge.index.database import Database
 from iogauge.index.pool import results_of
 from iogauge.index.running import is_running, locked_files
 from iogauge.index.scan import Place, scan
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
 
 _BATCH = 256
 """The most reviews that are saved at once."""
@@ -37,9 +34,9 @@ T = TypeVar("T")
 class Progress:
     """How far a refresh is."""
 
-    reading: Literal["manifests", "figures"]
+    reading: Literal["manifests", "figures", "parts"]
     done: int
-    """Reviews."""
+    """Reviews, or parts of a collection."""
     total: int
 
 
@@ -81,8 +78,8 @@ def refresh(
     removed = [review for review in known if review not in places]
     if removed:
         with database.changing() as cursor:
-            for table in ("listed", "headlines", "figures"):
-                _delete(cursor, table, removed)
+            for table in TABLES:
+                delete_rows(cursor, table, removed)
     changed = [
         review for review, place in places.items() if known.get(review) != (place.measured, place.notes)
     ]
@@ -120,12 +117,12 @@ def _read_manifests(
         for row in rows:
             place = places[row["review"]]
             row |= {"measured": place.measured, "noted": place.notes}
-            row |= {"running": False, "words": _words(row)}
+            row |= {"running": False, "words": words_of(row)}
         with database.changing() as cursor:
-            _replace(cursor, "listed", rows)
+            replace_rows(cursor, "listed", rows)
             damaged = [row["review"] for row in rows if row.get("problem")]
-            for table in ("headlines", "figures"):
-                _delete(cursor, table, damaged)
+            for table in TABLES[1:]:
+                delete_rows(cursor, table, damaged)
         done += len(batch)
         on_progress(Progress("manifests", done, len(sources)))
 
@@ -155,10 +152,10 @@ def _read_figures(
                 tables.append(result.table)
             headlines.append(row)
         with database.changing() as cursor:
-            _replace(cursor, "headlines", headlines)
-            _delete(cursor, "figures", [source.id for source, _ in batch])
+            replace_rows(cursor, "headlines", headlines)
+            delete_rows(cursor, "figures", [source.id for source, _ in batch])
             if tables:
-                _insert(cursor, "figures", pa.concat_tables(tables))
+                insert_rows(cursor, "figures", pa.concat_tables(tables))
         done += len(batch)
         on_progress(Progress("figures", done, len(sources)))
 
@@ -206,14 +203,6 @@ def _newest_first(reviews: Iterable[str], places: Mapping[str, Place]) -> list[s
     return sorted(reviews, key=lambda review: places[review].written_ns, reverse=True)
 
 
-def _words(row: Mapping[str, Any]) -> str:
-    """Return the text in which a search looks for words."""
-    texts = [row["review"], row.get("host", ""), row.get("notes", ""), row.get("problem", "")]
-    for name in ("drives", "targets", "suites", "tags"):
-        texts += row.get(name, ())
-    return "\n".join(texts).lower()
-
-
 def _batches(results: Iterable[T]) -> Iterator[list[T]]:
     """Yield results in batches: none is larger than ``_BATCH``, and the first result of none waits for long."""
     batch: list[T] = []
@@ -225,23 +214,3 @@ def _batches(results: Iterable[T]) -> Iterator[list[T]]:
             batch, saved = [], time.monotonic()
     if batch:
         yield batch
-
-
-def _replace(cursor: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
-    """Replace the rows of some reviews; columns that they lack are null."""
-    import pyarrow as pa
-
-    _delete(cursor, table, [row["review"] for row in rows])
-    schema = cursor.table(table).limit(0).to_arrow_table().schema
-    _insert(cursor, table, pa.Table.from_pylist(rows, schema=schema))
-
-
-def _delete(cursor: duckdb.DuckDBPyConnection, table: str, reviews: Sequence[str]) -> None:
-    if reviews:
-        cursor.execute(f"DELETE FROM {table} WHERE review IN (SELECT unnest(?))", [list(reviews)])
-
-
-def _insert(cursor: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    cursor.register("batch", rows)
-    cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM batch")
-    cursor.unregister("batch")

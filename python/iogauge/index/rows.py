@@ -63,6 +63,8 @@ class ReviewRow:
     problem: str
     """Why it cannot be read; empty: it can."""
     hint: str
+    source: str = ""
+    """Where it was collected from; empty: the index is of the reviews themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ FILTERS = {
 _LONGEST_SEARCH = 1000
 _COLUMNS = (
     "review, created, drives, targets, host, cpu, suites, pace, state, seed, repeats, planned, complete, running, "
-    "modelled, tags, notes, metric, value, unit, low, high, headline, spark, figures_read, problem, hint"
+    "modelled, tags, notes, metric, value, unit, low, high, headline, spark, figures_read, problem, hint, source"
 )
 
 
@@ -137,7 +137,7 @@ def _row(values: Sequence[Any]) -> ReviewRow:
     sentence, spark = columns.pop("headline"), columns.pop("spark")
     for name in ("drives", "targets", "suites", "tags"):
         columns[name] = tuple(columns[name] or ())
-    for name in ("host", "cpu", "pace", "state", "notes", "problem", "hint"):
+    for name in ("host", "cpu", "pace", "state", "notes", "problem", "hint", "source"):
         columns[name] = columns[name] or ""
     for name in ("repeats", "planned", "complete"):
         columns[name] = columns[name] or 0

@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iogauge.errors import IogaugeError, UsageError
+from iogauge.index.database import is_damage
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 LONGEST = 100_000
 """Characters of a statement."""
 _START_S = 30.0
 """The time in which a process starts and copies the index, on a busy machine."""
+_TABLES = (
+    "ask with SELECT or DESCRIBE, of the tables reviews and figures; DESCRIBE figures lists its columns. "
+    "Steps and intervals are only in the reviews themselves"
+)
 _LESS = "add WHERE or LIMIT, or select fewer columns"
 
 
@@ -57,6 +63,27 @@ def answer(statement: str, *, database: Path, copies: Path, most_rows: int, time
     import pyarrow as pa
 
     return pa.ipc.open_stream(content).read_all()
+
+
+def own_answer(cursor: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
+    """Return the answer to a statement of this process's user; see ``Index.query``. Ctrl-C ends it."""
+    import duckdb
+
+    from iogauge.store.query import interruptible_answer
+
+    try:
+        if any(one.type != duckdb.StatementType.SELECT for one in cursor.extract_statements(statement)):
+            raise IogaugeError("query: only SELECT and DESCRIBE are allowed", hint=_TABLES)
+        table = interruptible_answer(cursor, statement)
+    except duckdb.OutOfMemoryException as error:
+        raise IogaugeError(f"query: {error}", hint=_LESS) from error
+    except duckdb.Error as error:
+        if is_damage(error):
+            raise
+        raise IogaugeError(f"query: {' '.join(str(error).split())}", hint=_TABLES) from error
+    if table is None:
+        raise IogaugeError("query: this statement has no answer", hint=_TABLES)
+    return table
 
 
 def _too_long(timeout_s: float) -> IogaugeError:

@@ -313,11 +313,13 @@ def measure(
     destroy: Sequence[str],
     trace_latency: bool = False,
     on_drive: Callable[[DriveNews], None] | None = None,
+    start_at: Callable[[StepPlan], int | None] | None = None,
 ) -> tuple[Failed, ...]:
     """Run the missing steps of a review, and return those that failed.
 
     ``watched`` is called with the number of missing steps, if any, and returns their watcher. ``on_drive`` gets what
-    the drives say of themselves. Raises Interrupted at Ctrl-C.
+    the drives say of themselves. ``start_at`` is called when a step is prepared, may wait, and returns when the step
+    starts (``execution.execute``); no step begins before its turn then. Raises Interrupted at Ctrl-C.
     """
     from iogauge.execution import execute, layered, purge, require_tracing
     from iogauge.execution.parallel import Parallel
@@ -332,7 +334,8 @@ def measure(
         partial(execute, state=saved.manifest.state, trace_latency=trace_latency, on_drive=on_drive),
         saved.manifest,
     )
-    cpus = len(os.sched_getaffinity(0)) if is_virtual(saved.manifest) else 1
+    ahead = start_at is None and is_virtual(saved.manifest)
+    cpus = len(os.sched_getaffinity(0)) if ahead else 1
     try:
         with saved.lock(), Parallel(execute_step, cpus=cpus) as parallel:
             steps = runner.remaining(saved, suite_of)
@@ -349,6 +352,7 @@ def measure(
                 tune=tuned_as,
                 fingerprint=fingerprint_of,
                 power_meter=partial(_power_meter, saved.manifest),
+                start_at=start_at,
             )
     except (runner.Interrupted, KeyboardInterrupt):
         planned = len(saved.manifest.steps)

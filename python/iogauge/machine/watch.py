@@ -88,6 +88,10 @@ class Watch:
             self._sampling = Sampling(readers_of(targets, self._host), plan=plan)
             self._sampling.start()
         # Last, so that our own reads are not counted.
+        self.count_from_now(targets)
+
+    def count_from_now(self, targets: Sequence[TargetFacts]) -> None:
+        """Read the counters from which those after the run are subtracted, again if the run had to wait."""
         self._interrupts = read_interrupts(targets, self._host)
         self._counters = read_counters(targets, self._host)
 

@@ -14,6 +14,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from iogauge import workload
@@ -140,6 +141,7 @@ def run_review(
     tune: Tune | None = None,
     fingerprint: Callable[[TargetFacts], WriteFingerprint | None] = lambda _: None,
     power_meter: Callable[[SuitePlan, StepPlan], PowerMeter | None] = lambda _plan, _step: None,
+    start_at: Callable[[StepPlan], int | None] | None = None,
 ) -> tuple[Failed, ...]:
     """Run the missing steps of a review, its searches first. The caller holds the review's lock.
 
@@ -155,6 +157,7 @@ def run_review(
         tune: sets the machine while a step runs; needed if a step has settings of its own.
         fingerprint: returns what later shows whether anything wrote to a target; None if nothing can.
         power_meter: returns what measures the power of a step; None: nothing does.
+        start_at: is called when a step is prepared, and returns when it starts, as that of ``execution.execute``.
 
     Returns:
         The steps that failed. The rest of their state groups did not run; all other steps did.
@@ -178,6 +181,7 @@ def run_review(
         tune,
         fingerprint,
         power_meter,
+        start_at,
         ahead=Ahead(missing(review), searches=searches(review)),
         open={plan.key for plan in review.manifest.plans if plan.search or suites(plan.suite).adds_steps},
     )
@@ -230,6 +234,7 @@ class _Run:
     tune: Tune | None
     fingerprint: Callable[[TargetFacts], WriteFingerprint | None]
     power_meter: Callable[[SuitePlan, StepPlan], PowerMeter | None]
+    start_at: Callable[[StepPlan], int | None] | None
     ahead: Ahead
     open: set[str]
     """The keys of plans to which steps can still be added."""
@@ -381,6 +386,7 @@ class _Run:
         with self.review.begin(step.id) as writer:
             unsaved: list[IogaugeError] = []
             meter = self.power_meter(plan, step) if step.power_ns else None
+            start_at: Options = {"start_at": partial(self.start_at, step)} if self.start_at else {}
 
             def on_start(run_plan: RunPlan, _targets: tuple[TargetFacts, ...]) -> None:
                 if meter is not None:
@@ -402,6 +408,7 @@ class _Run:
                         on_interval=on_interval,
                         on_message=self.watcher.message,
                         on_start=on_start,
+                        **start_at,
                     )
             except IogaugeError as error:
                 if unsaved:

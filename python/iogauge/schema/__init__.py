@@ -2,8 +2,9 @@
 
 ``jobs`` has the user's request in fio's terms, ``plans`` the complete input of the Rust core, ``results`` its output,
 ``facts`` the facts about machine and target, ``audit`` the settings of the machine, ``split`` where the time of
-requests went, and ``review`` the manifest of a saved review. Plans and results have Rust twins, which must change with
-them. Times are integer nanoseconds, sizes integer bytes, quantiles fractions; the unit ends the name.
+requests went, ``review`` the manifest of a saved review, and ``fleet`` that of a review on many hosts. Plans and
+results have Rust twins, which must change with them. Times are integer nanoseconds, sizes integer bytes, quantiles
+fractions; the unit ends the name.
 """
 
 from __future__ import annotations
@@ -67,6 +68,15 @@ from iogauge.schema.facts import (
     TargetFacts,
     TargetState,
     WriteFingerprint,
+)
+from iogauge.schema.fleet import (
+    ClockBatch,
+    FleetEvent,
+    FleetHost,
+    FleetManifest,
+    FleetMode,
+    HostOutcome,
+    Start,
 )
 from iogauge.schema.jobs import (
     Addresses,
@@ -158,6 +168,7 @@ __all__ = [
     "BufferPlan",
     "Ceiling",
     "Checksum",
+    "ClockBatch",
     "ClockFacts",
     "Code",
     "CompletedWrite",
@@ -177,8 +188,13 @@ __all__ = [
     "ExplainedRun",
     "FileDistribution",
     "FilePlan",
+    "FleetEvent",
+    "FleetHost",
+    "FleetManifest",
+    "FleetMode",
     "FlowPlan",
     "Goal",
+    "HostOutcome",
     "IdleState",
     "InFlight",
     "Interrupt",
@@ -238,6 +254,7 @@ __all__ = [
     "StagePlan",
     "StampLogPlan",
     "StampLogResult",
+    "Start",
     "State",
     "Steadiness",
     "SteadyPlan",

@@ -440,6 +440,8 @@ class RunPlan(Model):
     """A minute at most: an interval's buckets count to 2**32."""
     give_up_ns: Positive
     """How long to wait at the end for requests that do not complete."""
+    start_at_ns: NonNegative | None = None
+    """When the first stage starts, on the host's CLOCK_MONOTONIC, or as soon after it as possible; None: at once."""
     stages: tuple[StagePlan, ...]
     request_log: bool
     request_log_capacity: Positive

@@ -318,3 +318,10 @@ class RunResult(Model):
     """None: it ran to its end. Otherwise ``interrupt``, ``rate_min``, ``error``."""
     error: str | None = None
     elapsed_ns: NonNegative
+    """Without the wait for an instant to start at."""
+    started_ns: NonNegative | None = None
+    """When the first stage started, on the host's CLOCK_MONOTONIC. None: it did not, it is a run on drive models with
+    no instant to start at, or the record is older."""
+    first_issued_ns: NonNegative | None = None
+    """When the first request was issued, on the same clock. None: none was, they are drive models, or the record is
+    older."""

@@ -54,6 +54,9 @@ _READ_HINTS = {
     errno.EIO: "restore it from a copy: the disk reports an I/O error",
 }
 
+_LONGEST_LINE = 1 << 20
+"""More bytes than any line has that ``append_lines`` writes."""
+
 
 def goes_on() -> str:
     """Return how to continue a review that could not be written, after the cause is removed."""
@@ -158,6 +161,19 @@ def _taking_place(path: Path, temporary: Path, *, how: int, explain: Explain) ->
 def create_file(path: Path) -> IO[bytes]:
     """Open a new file in a directory that is being prepared. Raises OSError."""
     return path.open("xb")
+
+
+def append_lines(path: Path, data: bytes) -> None:
+    """Append whole lines to a file, which is created if it is missing; a line that a kill left torn is removed first.
+
+    One writer at a time. It survives a kill, but not a power failure. Raises IogaugeError if it cannot be written.
+    """
+    with explained("write", path), path.open("ab+") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - _LONGEST_LINE))
+        tail = file.read()
+        file.truncate(end - len(tail) + tail.rfind(b"\n") + 1)
+        file.write(data)
 
 
 def open_lock(path: Path) -> int:

@@ -11,6 +11,7 @@ FIGURES = "figures.json"
 COMPUTED = "computed.json"
 NOTES = "notes.md"
 LOCK = ".lock"
+FLEET = "fleet.json"
 
 DEPTH = 4
 """Levels of directories below the first in which reviews are looked for."""

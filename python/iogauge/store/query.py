@@ -104,7 +104,7 @@ def query(
                 for statement in connection.extract_statements(sql)
             ):
                 raise duckdb.PermissionException("a query may only read")
-            table = _answer(connection, sql)
+            table = interruptible_answer(connection, sql)
         except duckdb.PermissionException as error:
             raise IogaugeError(
                 f"query: {error}",
@@ -126,7 +126,7 @@ def query(
         return table
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table | None:
+def interruptible_answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table | None:
     """Run a statement on another thread, since DuckDB keeps its own from looking for signals; an interrupt ends it."""
     answer: Future[pa.Table | None] = Future()
     begun, ended = Event(), Event()

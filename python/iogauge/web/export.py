@@ -16,8 +16,9 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from iogauge import catalog
-from iogauge.errors import IogaugeError
+from iogauge.errors import IogaugeError, UsageError
 from iogauge.index import Index
+from iogauge.index.collection.place import is_collection
 from iogauge.library.progress import OnProgress, Progress
 from iogauge.library.reading.report import output_claims, read_report
 from iogauge.report.page import render
@@ -80,6 +81,11 @@ def write_site(
 
 
 def _opened(directory: Path, chosen: Sequence[Path]) -> Index:
+    if is_collection(directory):
+        raise UsageError(
+            f"{directory}: a collection is shown by the server only",
+            hint="name a directory with reviews, whose pages are written as files",
+        )
     if not chosen:
         return Index.open(directory)
     return Index.of(directory, [_id(directory, path) for path in chosen])

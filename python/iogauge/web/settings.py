@@ -19,7 +19,7 @@ class Settings:
     """What is served, where, and to whom."""
 
     directory: Path
-    """Reviews in it and below it are served; no other file is."""
+    """Reviews in it and below it are served; no other file is. The index of a collection is in it."""
     token: str
     """Whoever has it may read all pages, and start reviews if ``allow_start``."""
     address: str = "127.0.0.1"

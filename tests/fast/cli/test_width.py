@@ -57,6 +57,7 @@ PRINTED = {
     "trace show": (("trace", "show", "msr.trace"),),
     "replay": (("replay", "msr.trace", "model:p4800x", "--addresses=fold", "--seed=1"),),
     "verify": (("verify", "drive.img", "--after-crash=stamps.log", "-v"),),
+    "fleet keys": (("fleet", "keys", "keys", "--host=r1"),),
     "model list": (("model", "list"),),
     "model show": (("model", "show", "p4800x"), ("model", "show", "anandtech-linux")),
     "model compare": (("model", "compare", "optane-memory-32g"),),
@@ -68,6 +69,9 @@ PRINTED = {
 """The commands of each, without those of ``ELSEWHERE``."""
 ELSEWHERE = {
     "completion": "prints a script for a shell",
+    "fleet report": "prints the path of its page",
+    "fleet review": "its screen is that of fleet show",
+    "fleet show": "its tests look at its lines, in tests/fast/report/fleet",
     "recover": "prints the paths of logs; its tests have them",
     "trace record": "needs root and a disk",
     "model fit": "takes minutes, and prints what model compare does",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from threading import Event
 
@@ -62,3 +64,14 @@ def test_figures_are_never_read_in_the_process_of_the_index(
     with Index.open(tmp_path) as index:
         index.refresh()
         assert index.figures(["a"]).num_rows == 1
+
+
+def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from threading import Event\n"
+        "from iogauge.index.pool import results_of\n"
+        "print(list(results_of(abs, [-1, -2], ended_early=lambda _: None, stop=Event(), few=0)))\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert (ran.stdout, ran.stderr) == ("[(-1, 1), (-2, 2)]\n", "")

@@ -5,11 +5,15 @@
 //! late handover. It does not hand over slices without completions: the collector computes with [`Cutter`] which slices
 //! are missing between two others, and keeps them as zeros.
 
+mod decoder;
 pub mod histogram;
 mod slice;
+mod sums;
 
+pub use decoder::{Decoder, Unreadable};
 pub use histogram::{Exact, Histogram, Merged};
 pub use slice::{Counts, KeptLatencies, MergedSide, MergedSlice, PrioritySide, Side, Slice, Span};
+pub use sums::{Batch, Sums};
 
 use crate::plan::{LatencyTargetPlan, WorkerPlan};
 pub use crate::request::Latency;

@@ -111,6 +111,8 @@ pub struct Signals {
     pub stop_run: Arc<AtomicBool>,
     /// Do not wait for requests in flight.
     pub give_up: AtomicBool,
+    /// When its first request was issued; 0: none was.
+    pub first_issued_ns: AtomicU64,
     /// Completions seen so far.
     pub completions: AtomicU64,
     /// Requests in flight.

@@ -11,6 +11,7 @@ mod revocable;
 pub mod rows_file;
 pub mod spill;
 mod stage_runner;
+mod starting;
 mod worker_loop;
 mod worker_state;
 mod worker_thread;
@@ -25,7 +26,7 @@ use iogauge_core::Stop;
 use iogauge_core::plan::RunPlan;
 use iogauge_core::results::RunResult;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, monotonic_ns};
 use crate::engines::StampLog;
 use crate::error::Error;
 pub use crate::run::events::{Event, Hold};
@@ -210,7 +211,11 @@ fn collect(
         }
     }
     result.clock = clock.facts();
-    result.elapsed_ns = clock.now() - started;
+    result.elapsed_ns = match plan.start_at_ns.and(result.started_ns) {
+        // Without the wait for its instant.
+        Some(at) => monotonic_ns().saturating_sub(at),
+        None => clock.now() - started,
+    };
     close(spill, plan, stop_flags);
     close_all(&stamp_logs, plan, stop_flags);
     result.stamp_logs = stamp_logs.iter().map(StampLog::result).collect();

@@ -22,11 +22,9 @@ use crate::run::exchange::{READING, Signals, Slices};
 use crate::run::heartbeat::{BEAT, Heartbeat};
 use crate::run::revocable::Revocable;
 use crate::run::spill::Spill;
+use crate::run::starting::Start;
 use crate::run::worker_state::WorkerState;
 use crate::run::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
-
-/// Time from the opening of the gate to the first request, in which every thread wakes.
-const LEAD: Nanos = 2 * MILLISECOND;
 
 /// How long a thread that was ordered to give up has before its state is revoked.
 const NOTICE: Nanos = 500 * MILLISECOND;
@@ -48,6 +46,12 @@ pub struct Context<'a> {
 impl Context<'_> {
     fn is_stopped(&self) -> bool {
         self.stop_flags.stop.load(Ordering::Relaxed)
+    }
+
+    /// Returns when the stage starts, in time to open the gate. Only the first one has an instant.
+    fn start(&self) -> Option<Start> {
+        let start_at_ns = self.plan.start_at_ns.filter(|_| self.index == 0);
+        Start::await_opening(self.clock, start_at_ns, self.stop_flags)
     }
 
     /// Returns the stamp log of a worker, if it stamps any.
@@ -86,10 +90,11 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     drop(sender);
     let prepared = prepared.and_then(|mut workers| {
         let all = gather(context, &mut workers, &reports, &mut account)?;
-        Ok(all.then_some(workers))
+        let start = all.then(|| context.start()).flatten();
+        Ok(start.map(|start| (workers, start)))
     });
-    let workers = match prepared {
-        Ok(Some(workers)) => workers,
+    let (workers, start) = match prepared {
+        Ok(Some(prepared)) => prepared,
         Ok(None) => {
             gates.iter().for_each(|gate| gate.open(None));
             return Ok(StageResult {
@@ -102,7 +107,7 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
             return Err(error);
         }
     };
-    let start = context.clock.now() + LEAD;
+    let Start { at: start, anchor } = start;
     context.heartbeat.begin(start);
     account.begin(start);
     let mut runner = StageRunner {
@@ -114,7 +119,12 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     };
     shared.open(Some(start));
     runner.watch(&reports);
-    Ok(runner.account.into_result())
+    let first_issued = runner.first_issued();
+    Ok(StageResult {
+        started_ns: Some(anchor.to_monotonic(start)),
+        first_issued_ns: first_issued.map(|at| anchor.to_monotonic(at)),
+        ..runner.account.into_result()
+    })
 }
 
 /// Returns the gate of each worker: the shared one, or its own if it waits for others.
@@ -241,6 +251,15 @@ impl StageRunner<'_> {
             self.check_workers(now);
         }
         self.collect(now);
+    }
+
+    /// Returns when the first request was issued, if any was.
+    fn first_issued(&self) -> Option<Nanos> {
+        let issued = self.workers.iter().map(|worker| {
+            let at = &worker.signals.first_issued_ns;
+            at.load(Ordering::Relaxed)
+        });
+        issued.filter(|&at| at > 0).min()
     }
 
     fn pass_on_interrupt(&mut self) {

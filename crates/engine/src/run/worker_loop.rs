@@ -51,7 +51,7 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Runs until the worker is finished. Calls `ramped` once the ramp is over.
+    /// Runs until the worker is finished. Calls `ramped` once the ramp is over, if there is one.
     ///
     /// # Errors
     /// If the engine itself fails, or what was written cannot be made durable. Failed requests are completions.
@@ -64,7 +64,10 @@ impl Loop<'_> {
         };
         let has_pool = engine.buffers().is_some_and(|buffers| buffers.has_pool());
         let mut now = engine.now();
-        let mut in_ramp = true;
+        let mut in_ramp = now < state.worker.measured_from();
+        let mut issued = false;
+        // Until the ramp is over and a request was issued, so that the rest of the run pays for one check only.
+        let mut beginning = true;
         loop {
             let stop = self.signals.stopped();
             if stop {
@@ -83,10 +86,18 @@ impl Loop<'_> {
                     until: Some(now + FULL_LOG),
                 })
             };
-            if in_ramp && now >= state.worker.measured_from() {
-                in_ramp = false;
-                state.measure_from(now);
-                ramped();
+            if beginning {
+                if in_ramp && now >= state.worker.measured_from() {
+                    in_ramp = false;
+                    state.measure_from(now);
+                    ramped();
+                }
+                if !issued && !batch.is_empty() {
+                    issued = true;
+                    let at = &self.signals.first_issued_ns;
+                    at.store(engine.now(), Ordering::Relaxed);
+                }
+                beginning = in_ramp || !issued;
             }
             let reading = state.worker.reading_back().unwrap_or(READING);
             self.signals.reading_ns.store(reading, Ordering::Relaxed);

@@ -69,7 +69,7 @@ pub struct ThreadEnd {
     pub at: Nanos,
     /// Whether it left requests in flight.
     pub gave_up: bool,
-    /// What it used from the end of the ramp on.
+    /// What it used from the end of the ramp on; without a ramp, from right before its start.
     pub usage: ThreadUsage,
     /// CPUs that it was seen on.
     pub cpus: Vec<u32>,
@@ -223,8 +223,6 @@ impl UseEngine for InThread<'_> {
             start = start.max(thread.clock.now());
             let _ = thread.reports.send((thread.worker, Report::Begun(start)));
         }
-        self.wait_for(start);
-
         let begins = start - stage_start;
         let cutter = Cutter::of(&thread.plan, begins, thread.run.interval_ns);
         if let Some(mut state) = state.acquire() {
@@ -236,7 +234,9 @@ impl UseEngine for InThread<'_> {
                 log.begin(stage_start, stage_start.saturating_add(cutter.ramp_end));
             }
         }
+        // Before the wait, so that it delays neither the first request nor other threads that start on this CPU.
         let mut before = affinity::thread_usage();
+        self.wait_for(start);
         let mut cpus = vec![affinity::current_cpu()];
         let settle = || files::invalidate(&thread.plan);
         let looping = Loop {

@@ -67,6 +67,7 @@ fn plan(stages: Vec<Vec<WorkerPlan>>) -> RunPlan {
         seed: 1,
         interval_ns: 10 * MILLISECOND,
         give_up_ns: SECOND,
+        start_at_ns: None,
         stages: stages
             .into_iter()
             .map(|workers| StagePlan {

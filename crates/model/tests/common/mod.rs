@@ -118,6 +118,7 @@ pub fn plan(stages: &[Vec<Load>], seed: u64) -> RunPlan {
         seed,
         interval_ns: 10 * SECOND,
         give_up_ns: SECOND,
+        start_at_ns: None,
         stages: stages.collect(),
         request_log: true,
         request_log_capacity: 1,

@@ -11,7 +11,10 @@ Only this computer reaches the server. To reach it from another one, use 'ssh -L
 --address with a --certificate. --name adds a name by which browsers may call the server:
 'localhost:9000' for 'ssh -L 9000:localhost:8384 HOST'.
 
-The index of the reviews is kept in DIRECTORY, as .iogauge-index.duckdb. It can be removed at any time.
+DIRECTORY may be a collection (iogauge collect), also one at s3://: the pages then show its figures.
+
+The index of the reviews is kept in DIRECTORY, as .iogauge-index.duckdb, that of a collection in ~/.cache. It can be
+removed at any time.
 
 --export writes the list, the reports, a comparison, charts and the models as files, for a web server or a publication:
 of all reviews, or of each --review. Running measurements, SQL and starting reviews need the server.
@@ -23,6 +26,7 @@ of all reviews, or of each --review. Running measurements, SQL and starting revi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,11 +40,13 @@ if TYPE_CHECKING:
 
 def web(
     directory: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="[DIRECTORY]", help="Where the reviews are.  [default: here]", show_default=False
+            metavar="[DIRECTORY]",
+            help="Where the reviews are, or a collection.  [default: here]",
+            show_default=False,
         ),
-    ] = Path(),
+    ] = ".",
     port: Annotated[
         int | None,
         typer.Option(
@@ -88,6 +94,7 @@ def web(
     ] = None,
 ) -> None:
     """Serve until interrupted, or write files."""
+    from iogauge.index.collection.place import is_collection
     from iogauge.web import session
     from iogauge.web.settings import PORT, Settings
 
@@ -97,10 +104,10 @@ def web(
     if key and not certificate:
         raise status.UsageError("--key needs --certificate", hint="add --certificate FILE")
     if export is not None:
-        _export(directory, export, reviews or [])
+        _export(Path(directory), export, reviews or [])
         return
     settings = Settings(
-        directory=directory,
+        directory=Path(directory),
         token=session.read_token(token_file) if token_file else session.own_token(),
         address=address,
         port=PORT if port is None else port,
@@ -109,10 +116,15 @@ def web(
         key=key,
         allow_start=allow_start,
     )
-    _serve(settings)
+    if allow_start and is_collection(directory):
+        raise status.UsageError(
+            "--allow-start starts reviews in a directory, and a collection is only read",
+            hint="leave it out, or name a directory",
+        )
+    _serve(settings, directory)
 
 
-def _serve(settings: Settings) -> None:
+def _serve(settings: Settings, place: str) -> None:
     from iogauge.index import Index
     from iogauge.web import server
     from iogauge.web.app import make_app
@@ -125,9 +137,10 @@ def _serve(settings: Settings) -> None:
 
         starter = Starter(settings.directory)
     with (
-        Index.open(settings.directory, say=streams.say) as index,
+        Index.open(place, say=streams.say) as index,
         Refresher(index, say=streams.say, at_once=not index.reviews(limit=0).total) as refresher,
     ):
+        settings = replace(settings, directory=index.directory)
         app = make_app(settings, index, refresher=refresher, starter=starter, say=streams.say)
         link = server.link_of(settings, sock)
         server.serve(settings, app, sock, on_ready=lambda: streams.show(f"{link}\n"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +41,8 @@ def compare(
     """Compare saved reviews step by step, all with the first; a review of several targets compares these.
 
     Args:
-        reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
-            figures of the same loads.
+        reviews: saved reviews, or their directories, or ``COLLECTION/ID`` of those that a collection has copies of;
+            ``"published"`` among them compares every drive with published figures of the same loads.
         suites: the names of those to compare; by default all.
         margin: treat smaller differences as none, a fraction or text such as ``"5%"``.
         baseline: what all others are compared with: a review, a target, or part of a drive's name; by default the
@@ -54,10 +53,11 @@ def compare(
         IogaugeError: a review cannot be read, there is nothing to compare, or ``baseline`` fits none or several.
     """
     from iogauge.comparison.sides import compare_named
+    from iogauge.library.reading.collected import located
 
-    names, suites = flat(reviews), as_list(suites)
+    names, suites = located(flat(reviews)), as_list(suites)
     share = fraction(margin, name="margin")
-    base = None if baseline is None else fspath(baseline)
+    base = None if baseline is None else located([baseline])[0]
     differences = compare_named(names, suites=suites, margin=share, baseline=base)
     return Comparison(names, differences, suites=suites, margin=share, baseline=base)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from iogauge.errors import UsageError
 from iogauge.library.options import StrPath, flat
 from iogauge.library.public import public
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 @public
 def query(sql: str, *reviews: StrPath | Sequence[StrPath]) -> pa.Table:
-    """Run one statement of DuckDB's SQL over saved reviews, of which one may be ``"published"``.
+    """Run one statement of DuckDB's SQL over saved reviews, of which one may be ``"published"``, or over a collection.
 
     Its views are ``figures`` (a row for each step), ``steps``, ``totals`` and ``intervals``, and columns of histograms
-    have functions (docs/formats.md).
+    have functions (docs/formats.md). A collection has the tables ``figures`` and ``reviews``.
 
     Raises IogaugeError if a review does not exist, or the statement fails; UsageError if no review is named.
 
@@ -27,12 +28,22 @@ def query(sql: str, *reviews: StrPath | Sequence[StrPath]) -> pa.Table:
         >>> iogauge.query("select count(*) > 0 as known from figures", "published")["known"][0].as_py()
         True
     """
+    from iogauge.index.collection.place import is_collection
+
+    names = flat(reviews)
+    if any(map(is_collection, names)):
+        from iogauge.library.reading.collected import open_collection
+
+        if len(names) > 1:
+            raise UsageError("a collection is asked by itself", hint="name one collection, or reviews")
+        with open_collection(names[0]) as collection:
+            return collection.query(sql)
     from iogauge.report.query_functions import FUNCTIONS
     from iogauge.results.published import split_names
     from iogauge.results.tables import figures_table
     from iogauge.store import query as sql_over
 
-    paths, published = split_names(flat(reviews))
+    paths, published = split_names(names)
     views = {"figures": partial(figures_table, published=published)}
     return sql_over.query(paths, sql, views=views, functions=FUNCTIONS)
 

@@ -71,13 +71,9 @@ def page(report: Report, *, frame: Frame | None = None, on_progress: OnProgress 
     the number of charts drawn so far, and their total.
     """
     charts = report.charts
-    drawn = {}
-    pictures = (BY_SCRIPT for _ in charts) if frame else in_parallel(_drawn, charts)
-    for number, (chart, picture) in enumerate(zip(charts, pictures, strict=True), 1):
-        drawn[chart.name] = Markup(picture)
-        on_progress(number, len(charts))
+    drawn = {chart.name: Markup(BY_SCRIPT) for chart in charts} if frame else pictures(charts, on_progress)
     inlined = [] if frame else [Markup(script) for script in scripts()]
-    return _environment().get_template("report.html.j2").render(
+    return environment().get_template("report.html.j2").render(
         sections=report.sections,
         titles=", ".join(section.plan.title for section in report.sections),
         tested=report.tested,
@@ -120,11 +116,25 @@ def page(report: Report, *, frame: Frame | None = None, on_progress: OnProgress 
         statistics=STATISTICS,
         drawn=drawn,
         data=chart_data(charts),
-        style=Markup("\n".join((TEMPLATES / name).read_text("utf-8") for name in ("inks.css", "report.css"))),
+        style=style(),
         scripts=inlined,
-        hashes=[_hash(script) for script in inlined],
+        hashes=[script_hash(script) for script in inlined],
         frame=frame,
     )  # fmt: skip
+
+
+def pictures(charts: Sequence[Chart], on_progress: OnProgress = no_progress) -> dict[str, Markup]:
+    """Return the pictures of charts by their names, as HTML. ``on_progress`` is called as by ``page``."""
+    drawn = {}
+    for number, (chart, picture) in enumerate(zip(charts, in_parallel(_drawn, charts), strict=True), 1):
+        drawn[chart.name] = Markup(picture)
+        on_progress(number, len(charts))
+    return drawn
+
+
+def style() -> Markup:
+    """Return the styles of every page with charts."""
+    return Markup("\n".join((TEMPLATES / name).read_text("utf-8") for name in ("inks.css", "report.css")))
 
 
 def scripts() -> tuple[str, str]:
@@ -186,12 +196,14 @@ def _bundle() -> str:
     return f"(() => {{{code}\n}})();"
 
 
-def _hash(script: str) -> str:
+def script_hash(script: str) -> str:
+    """Return the hash by which a page's content security policy allows a script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return the environment of the pages' templates."""
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -200,4 +212,3 @@ def _environment() -> jinja2.Environment:
         # What is Markup already, such as pictures, scripts and data, stays as it is.
         finalize=lambda value: micro(value) if type(value) is str else value,
     )
-    return environment

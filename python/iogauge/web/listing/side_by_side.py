@@ -19,10 +19,9 @@ Compared = Sequence[Mapping[str, Any]]
 """The rows of ``Index.compare``."""
 NOTE = (
     "Beneath each figure are its 95 % interval and its ratio to the baseline’s. Figures in bold have an interval that "
-    "does not overlap the baseline’s. These intervals come from single runs, and no test was made. "
-    "Choose at most {most} reviews to have differences tested."
+    "does not overlap the baseline’s. These intervals come from single runs, and no test was made."
 )
-"""What the tables rest on; ``most`` is the number of reviews that are tested."""
+"""What the tables rest on."""
 
 
 @dataclass(frozen=True)

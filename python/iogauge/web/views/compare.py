@@ -6,7 +6,7 @@ where there are repeats. More of them, up to fifty, are put side by side from th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,7 +131,11 @@ def content_of(
         if len(readable) > MOST_TESTED:
             content |= _side_by_side(index, [rows[name] for name in readable], base, metric)
         elif len(readable) > 1 or any(len(rows[name].targets) > 1 for name in readable):
-            content |= _compared(index, readable, base)
+            paths = {name: str(path) for name in readable if (path := index.path(name))}
+            if len(paths) == len(readable):
+                content |= _compared(paths, base)
+            else:  # a collection has their figures only
+                content |= _side_by_side(index, [rows[name] for name in readable], base, metric)
         else:
             content["answer"] = (
                 "Choose two or more reviews of the same suites, or one review of several targets."
@@ -141,9 +145,8 @@ def content_of(
     return content
 
 
-def _compared(index: Index, ids: Sequence[str], baseline: str) -> dict[str, Any]:
+def _compared(paths: Mapping[str, str], baseline: str) -> dict[str, Any]:
     """Return what the template shows of reviews that the library compares."""
-    paths = {name: str(index.path(name)) for name in ids}
     for path in paths.values():
         refuse_irregular(Path(path))
     report = Report.of([*paths.values()], baseline=paths[baseline])
@@ -180,9 +183,16 @@ def _side_by_side(index: Index, rows: Sequence[ReviewRow], baseline: str, metric
         "heading": f"{len(names)} reviews side by side",
         "around": side_by_side.around(rows),
         "tables": side_by_side.tables(compared, names),
-        "tables_note": side_by_side.NOTE.format(most=MOST_TESTED),
+        "tables_note": f"{side_by_side.NOTE} {_tested(index)}",
         "answer": side_by_side.answer(compared, names, baseline),
     }
+
+
+def _tested(index: Index) -> str:
+    """Return in a sentence what it takes to have differences tested."""
+    if index.collection is None:
+        return f"Choose at most {MOST_TESTED} reviews to have differences tested."
+    return "Tests need the reviews themselves; a collection of figures has none, or only some of them."
 
 
 def _offers(index: Index, search: str, chosen: Sequence[str]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from iogauge.report.page.render import Frame
 from iogauge.store import Review as Stored
 from iogauge.store.find import refuse_irregular
 from iogauge.store.reported import read_summary
+from iogauge.text.option import option
 from iogauge.web.following import summary
 from iogauge.web.following.stream import Source
 from iogauge.web.reports import Reports, in_turn
@@ -47,8 +48,10 @@ async def review(reports: Reports, request: Request) -> Response:
     web: Web = request.app.state.web
     name = request.path_params["id"] or "."
     row, path = await run_in_threadpool(lambda: (web.index.row(name), web.index.path(name)))
-    if row is None or path is None:
+    if row is None:
         raise HTTPException(404, "there is no such review here")
+    if path is None:
+        return await run_in_threadpool(_collected, web, row, save=bool(request.query_params.get("save")))
     save = bool(request.query_params.get("save"))
     ready = await run_in_threadpool(reports.has, path, framed=not save)
     run = run_in_threadpool if ready else in_turn
@@ -80,6 +83,22 @@ def _answer(web: Web, reports: Reports, row: ReviewRow, path: Path, *, save: boo
     context = {"title": name, "view": "", "problem": problem, **surroundings(row, path)}
     if save:
         return web.pages.attachment(TEMPLATE, name=f"{name}.html", **context)
+    return web.pages.page(TEMPLATE, **context)
+
+
+def _collected(web: Web, row: ReviewRow, *, save: bool) -> Response:
+    """Return what a collection has of a review beside its figures, and where the review was."""
+    problem = Problem(row.problem, row.hint)
+    if not row.problem:
+        problem = Problem(
+            "this collection has the figures of this review, and its report needs the review itself",
+            f"look at it where it was collected: {row.source}; or collect with "
+            f"{option('with_reviews', True)} into a directory. Explore and Compare show its figures",
+        )
+    about: dict[str, Any] = {"row": row, "running": None, "resume": ""}
+    context = {"title": row.id, "view": "", "problem": problem, **about}
+    if save:
+        return web.pages.attachment(TEMPLATE, name=f"{row.id}.html", **context)
     return web.pages.page(TEMPLATE, **context)
 
 

@@ -216,9 +216,10 @@ def content_of(
     shown = {row.id for row in page.rows}
     elsewhere = index.rows([name for name in picked if name not in shown]).values() if picked else ()
     if state and not everything.total:
-        nothing = f"The reviews in {directory} are being read."
+        nothing = f"The reviews in {index.place} are being read."
     elif not everything.total:
-        nothing = f"No review is saved in {directory}. hint: iogauge review TARGET makes one."
+        makes = "collect DIRECTORY adds some" if index.collection else "review TARGET makes one"
+        nothing = f"No review is saved in {index.place}. hint: iogauge {makes}."
     else:
         nothing = "No review matches. Remove a word or a filter."
     heading = counted(everything.total, "review")
@@ -315,6 +316,10 @@ def _html(web: Web, reviews: Sequence[ReviewRow], *, first: int) -> str:
 def _path(web: Web, review: object) -> Path:
     """Return the directory of a review. Raises UsageError for an id that the index does not have."""
     path = web.index.path(review) if isinstance(review, str) else None
+    if path is None and web.index.collection:
+        raise UsageError(
+            "a collection is only read", hint="write the notes where the review is, and collect it again"
+        )
     if path is None:
         raise UsageError("no review has this name", hint="choose one from the list of reviews: /")
     return path

@@ -1,0 +1,282 @@
+//! Reads histograms as [`super::Merged::encode`] writes them: HdrHistogram V2, compressed, in the recorder's layout.
+//!
+//! Merging a fleet reads millions of them, so a decoder keeps its memory from one to the next. Bytes may be damaged in
+//! any way: each is an error, takes no more memory than a full histogram, and never panics. `schema/hdr_histogram.py`
+//! reads the same encoding in any layout, and describes it.
+
+use zlib_rs::{Inflate, InflateFlush, Status};
+
+use super::histogram::{BUCKETS, HIGHEST_NS};
+
+const STREAM_HEADER: usize = 8;
+const COUNTS_HEADER: usize = 40;
+const STREAM_COOKIE: u32 = 0x1C84_9304;
+const COUNTS_COOKIE: u32 = 0x1C84_9303;
+/// The bits of both cookies that encoders fill in as they like.
+const WORD_BITS: u32 = 0xF0;
+const DIGITS: u32 = 3;
+const MOST_BYTES: usize = 9;
+/// The largest window of a zlib stream.
+const WINDOW_BITS: u8 = 15;
+
+/// Why bytes are no histogram of the recorder's, as the end of a sentence about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable(pub &'static str);
+
+/// Decodes one histogram after the other.
+pub struct Decoder {
+    inflate: Inflate,
+    raw: Box<[u8]>,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self {
+            inflate: Inflate::new(true, WINDOW_BITS),
+            // One byte more than any histogram has shows that a stream is too long.
+            raw: vec![0; COUNTS_HEADER + MOST_BYTES * BUCKETS + 1].into_boxed_slice(),
+        }
+    }
+}
+
+impl Decoder {
+    /// Appends the buckets that are not empty, in order, with their counts. After an error `counts` may have some.
+    pub fn decode(&mut self, data: &[u8], counts: &mut Vec<(u32, u64)>) -> Result<(), Unreadable> {
+        let raw = self.inflated(data)?;
+        let (header, mut rest) = raw
+            .split_at_checked(COUNTS_HEADER)
+            .ok_or(Unreadable("it ends within its header"))?;
+        if be32(header, 0) & !WORD_BITS != COUNTS_COOKIE || be32(header, 8) != 0 {
+            return Err(Unreadable("its counts are not encoded as in version 2"));
+        }
+        if be32(header, 4) as usize != rest.len() {
+            return Err(Unreadable("its counts do not have their length"));
+        }
+        let bounds = (be32(header, 12), be64(header, 16), be64(header, 24));
+        if bounds != (DIGITS, 1, HIGHEST_NS) {
+            return Err(Unreadable("its buckets are not the recorder's"));
+        }
+        let mut bucket = 0u64;
+        while !rest.is_empty() {
+            let number = number(&mut rest)?;
+            bucket = bucket.saturating_add(if number < 0 { number.unsigned_abs() } else { 1 });
+            if bucket > BUCKETS as u64 {
+                return Err(Unreadable("it has too many counts"));
+            }
+            if number > 0 {
+                counts.push((bucket as u32 - 1, number as u64));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the content of the zlib stream, which is all that follows the first header.
+    fn inflated(&mut self, data: &[u8]) -> Result<&[u8], Unreadable> {
+        let (header, stream) = data
+            .split_at_checked(STREAM_HEADER)
+            .ok_or(Unreadable("it is too short"))?;
+        if be32(header, 0) & !WORD_BITS != STREAM_COOKIE {
+            return Err(Unreadable("it does not begin as one"));
+        }
+        if be32(header, 4) as usize != stream.len() {
+            return Err(Unreadable("it does not have its length"));
+        }
+        self.inflate.reset(true);
+        match self
+            .inflate
+            .decompress(stream, &mut self.raw, InflateFlush::Finish)
+        {
+            Ok(Status::StreamEnd) if self.inflate.total_in() == stream.len() as u64 => {
+                Ok(&self.raw[..self.inflate.total_out() as usize])
+            }
+            _ => Err(Unreadable("its compressed stream is damaged")),
+        }
+    }
+}
+
+/// Takes a ZigZag LEB128 number: up to nine bytes, of which the ninth has eight bits of the number.
+#[inline]
+fn number(rest: &mut &[u8]) -> Result<i64, Unreadable> {
+    match *rest {
+        // Nearly all numbers have one byte.
+        [byte @ 0..0x80, after @ ..] => {
+            *rest = after;
+            Ok(from_zigzag(u64::from(*byte)))
+        }
+        _ => long_number(rest),
+    }
+}
+
+fn long_number(rest: &mut &[u8]) -> Result<i64, Unreadable> {
+    let mut zigzag = 0u64;
+    for place in 0..MOST_BYTES {
+        let (&byte, after) = rest
+            .split_first()
+            .ok_or(Unreadable("its last count is cut off"))?;
+        *rest = after;
+        let last = place == MOST_BYTES - 1;
+        let bits = if last { byte } else { byte & 0x7F };
+        zigzag |= u64::from(bits) << (7 * place);
+        if last || byte < 0x80 {
+            break;
+        }
+    }
+    Ok(from_zigzag(zigzag))
+}
+
+fn from_zigzag(zigzag: u64) -> i64 {
+    (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64)
+}
+
+/// The number at `place` of a header, whose length the caller has checked.
+fn be32(header: &[u8], place: usize) -> u32 {
+    header[place..place + 4]
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u32::from(byte))
+}
+
+fn be64(header: &[u8], place: usize) -> u64 {
+    u64::from(be32(header, place)) << 32 | u64::from(be32(header, place + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::{Histogram, Merged};
+    use proptest::prelude::*;
+
+    fn encoded(values: &[(u64, u32)]) -> (Vec<u8>, Vec<(u32, u64)>) {
+        let mut histogram = Histogram::new();
+        for &(value, times) in values {
+            histogram.record(value, times);
+        }
+        let mut merged = Merged::default();
+        merged.add(&histogram);
+        let counts = histogram
+            .nonzero()
+            .map(|(bucket, count)| (bucket as u32, count))
+            .collect();
+        (merged.encode(), counts)
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(values in prop::collection::vec((any::<u64>(), 1..1_000_000u32), 0..200)) {
+            let (bytes, expected) = encoded(&values);
+            let mut decoder = Decoder::default();
+            for _ in 0..2 {
+                let mut counts = Vec::new();
+                prop_assert_eq!(decoder.decode(&bytes, &mut counts), Ok(()));
+                prop_assert_eq!(&counts, &expected);
+            }
+        }
+
+        #[test]
+        fn damage_is_an_error_or_a_histogram(
+            values in prop::collection::vec((1..HIGHEST_NS, 1..9u32), 1..50),
+            place in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            end in any::<prop::sample::Index>(),
+        ) {
+            let (mut bytes, expected) = encoded(&values);
+            let (mut decoder, mut counts) = (Decoder::default(), Vec::new());
+            prop_assert!(decoder.decode(&bytes[..end.index(bytes.len())], &mut counts).is_err());
+            let place = place.index(bytes.len());
+            let same = bytes[place] == byte;
+            bytes[place] = byte;
+            counts.clear();
+            // Only some bits of the cookie mean nothing; the checksum of the stream covers the counts.
+            if decoder.decode(&bytes, &mut counts).is_ok() {
+                prop_assert!(same || place == 3 || (place == 8 || place == 9));
+                prop_assert_eq!(&counts, &expected);
+            }
+        }
+
+        #[test]
+        fn any_numbers_are_an_error_or_in_order(raw in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut counts = Vec::new();
+            if Decoder::default().decode(&stream_of(&raw, HIGHEST_NS), &mut counts).is_ok() {
+                prop_assert!(counts.windows(2).all(|pair| pair[0].0 < pair[1].0));
+                prop_assert!(counts.iter().all(|&(bucket, count)| (bucket as usize) < BUCKETS && count > 0));
+            }
+        }
+    }
+
+    /// A whole stream around the bytes of some counts.
+    fn stream_of(raw: &[u8], highest: u64) -> Vec<u8> {
+        let mut content = Vec::new();
+        for word in [COUNTS_COOKIE | 0x10, raw.len() as u32, 0, DIGITS] {
+            content.extend(word.to_be_bytes());
+        }
+        content.extend(1u64.to_be_bytes());
+        content.extend(highest.to_be_bytes());
+        content.extend(1f64.to_be_bytes());
+        content.extend(raw);
+        let mut zlib = vec![0; 2 * content.len() + 100];
+        let mut deflate = zlib_rs::Deflate::new(1, true, WINDOW_BITS);
+        deflate
+            .compress(&content, &mut zlib, zlib_rs::DeflateFlush::Finish)
+            .unwrap();
+        zlib.truncate(deflate.total_out() as usize);
+        let mut bytes = (STREAM_COOKIE | 0x10).to_be_bytes().to_vec();
+        bytes.extend((zlib.len() as u32).to_be_bytes());
+        bytes.extend(zlib);
+        bytes
+    }
+
+    fn decoded(bytes: &[u8]) -> Result<Vec<(u32, u64)>, Unreadable> {
+        let mut counts = Vec::new();
+        Decoder::default()
+            .decode(bytes, &mut counts)
+            .map(|()| counts)
+    }
+
+    #[test]
+    fn the_longest_numbers() {
+        let most = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
+        let least = [0xFF; 9];
+        assert_eq!(
+            decoded(&stream_of(&most, HIGHEST_NS)),
+            Ok(vec![(0, i64::MAX as u64)])
+        );
+        assert_eq!(
+            decoded(&stream_of(&least, HIGHEST_NS)),
+            Err(Unreadable("it has too many counts"))
+        );
+        assert_eq!(
+            decoded(&stream_of(&most[..8], HIGHEST_NS)),
+            Err(Unreadable("its last count is cut off"))
+        );
+    }
+
+    #[test]
+    fn other_layouts_and_longer_streams_are_refused() {
+        assert_eq!(
+            decoded(&stream_of(&[2], HIGHEST_NS - 1)),
+            Err(Unreadable("its buckets are not the recorder's"))
+        );
+        let mut long = stream_of(&[2], HIGHEST_NS);
+        long.push(0);
+        assert_eq!(
+            decoded(&long),
+            Err(Unreadable("it does not have its length"))
+        );
+        long[7] += 1;
+        assert_eq!(
+            decoded(&long),
+            Err(Unreadable("its compressed stream is damaged"))
+        );
+        assert_eq!(
+            decoded(&stream_of(&vec![0; 10 * BUCKETS], HIGHEST_NS)),
+            Err(Unreadable("its compressed stream is damaged"))
+        );
+        assert_eq!(
+            decoded(&stream_of(&vec![0; BUCKETS + 1], HIGHEST_NS)),
+            Err(Unreadable("it has too many counts"))
+        );
+        assert_eq!(
+            decoded(&stream_of(&vec![0; BUCKETS], HIGHEST_NS)),
+            Ok(vec![])
+        );
+    }
+}

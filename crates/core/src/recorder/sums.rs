@@ -1,0 +1,208 @@
+//! Sums of many histograms, slot by slot: a slot is an interval of a group of hosts.
+//!
+//! Counts are dense within a page of 1,024 buckets, which is an octave of latencies. A page takes memory once something
+//! is counted in it, so a slot takes as many pages as its latencies have octaves.
+
+use super::decoder::{Decoder, Unreadable};
+use super::histogram::{BUCKETS, range_of};
+use crate::time::Nanos;
+
+const PAGE: usize = 1024;
+const PAGES: usize = BUCKETS / PAGE;
+
+type Slot = [Option<Box<[u64; PAGE]>>; PAGES];
+
+/// Counts of latencies, by slot.
+pub struct Sums {
+    slots: Vec<Slot>,
+    /// All that was counted, which fits into 63 bits: then so does every sum.
+    count: u64,
+}
+
+impl Sums {
+    /// Returns sums of no histograms.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            slots: (0..slots).map(|_| std::array::from_fn(|_| None)).collect(),
+            count: 0,
+        }
+    }
+
+    /// Returns the number of slots.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns whether there are no slots.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Adds the counts of histograms. After an error, those before the refused one are added.
+    pub fn add(&mut self, batch: &Batch) -> Result<(), Unreadable> {
+        let mut start = 0;
+        for &(slot, end) in &batch.ends {
+            let pages = self
+                .slots
+                .get_mut(slot)
+                .ok_or(Unreadable("it belongs to no slot"))?;
+            let counts = &batch.counts[start..end];
+            let sum: u128 = counts.iter().map(|&(_, count)| u128::from(count)).sum();
+            self.count = u64::try_from(u128::from(self.count) + sum)
+                .ok()
+                .filter(|&count| count <= i64::MAX as u64)
+                .ok_or(Unreadable("its counts are too large to be added"))?;
+            for octave in counts.chunk_by(|one, next| page_of(one.0) == page_of(next.0)) {
+                let page = pages[page_of(octave[0].0)].get_or_insert_with(|| Box::new([0; PAGE]));
+                for &(bucket, count) in octave {
+                    page[bucket as usize % PAGE] += count;
+                }
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Returns how much each slot counts.
+    pub fn counts(&self) -> Vec<u64> {
+        let slots = 0..self.slots.len();
+        slots
+            .map(|slot| self.buckets(slot).map(|(_, count)| count).sum())
+            .collect()
+    }
+
+    /// Returns the last value of the bucket of each rank, counted from 1; 0 for the rank 0. Ranks ascend.
+    pub fn at_ranks(&self, slot: usize, ranks: &[u64]) -> Vec<Nanos> {
+        let mut values = vec![0; ranks.len()];
+        let mut next = ranks.partition_point(|&rank| rank == 0);
+        let mut counted = 0u64;
+        for (bucket, count) in self.buckets(slot) {
+            counted += count;
+            while next < ranks.len() && ranks[next] <= counted {
+                values[next] = range_of(bucket).1;
+                next += 1;
+            }
+            if next == ranks.len() {
+                break;
+            }
+        }
+        values
+    }
+
+    /// Returns the sum over all slots, for each bucket.
+    pub fn total(&self) -> Vec<u64> {
+        let mut total = vec![0u64; BUCKETS];
+        for slot in 0..self.slots.len() {
+            for (bucket, count) in self.buckets(slot) {
+                total[bucket] += count;
+            }
+        }
+        total
+    }
+
+    /// Returns the buckets of a slot that are not empty, in order.
+    fn buckets(&self, slot: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let pages = self.slots[slot].iter().enumerate();
+        pages
+            .filter_map(|(page, counts)| counts.as_ref().map(|counts| (page * PAGE, counts)))
+            .flat_map(|(first, counts)| {
+                let counts = counts.iter().enumerate();
+                counts.map(move |(place, &count)| (first + place, count))
+            })
+            .filter(|&(_, count)| count > 0)
+    }
+}
+
+fn page_of(bucket: u32) -> usize {
+    bucket as usize / PAGE
+}
+
+/// Decoded histograms on their way into [`Sums`], which others may be using meanwhile.
+#[derive(Default)]
+pub struct Batch {
+    decoder: Decoder,
+    counts: Vec<(u32, u64)>,
+    /// The slot of each histogram, and the end of its counts.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Batch {
+    /// Decodes one more histogram, to be added to a slot.
+    pub fn push(&mut self, slot: usize, data: &[u8]) -> Result<(), Unreadable> {
+        self.decoder.decode(data, &mut self.counts)?;
+        self.ends.push((slot, self.counts.len()));
+        Ok(())
+    }
+
+    /// Drops what was decoded, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.counts.clear();
+        self.ends.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::{Histogram, Merged};
+    use proptest::prelude::*;
+
+    fn merged(values: &[u64]) -> Merged {
+        let mut histogram = Histogram::new();
+        for &value in values {
+            histogram.record(value, 1);
+        }
+        let mut merged = Merged::default();
+        merged.add(&histogram);
+        merged
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_histograms_merged(
+            parts in prop::collection::vec((0..3usize, prop::collection::vec(1..1u64 << 42, 0..60)), 0..12),
+        ) {
+            let (mut sums, mut batch) = (Sums::new(3), Batch::default());
+            let mut expected = vec![Merged::default(); 3];
+            for (slot, values) in &parts {
+                let part = merged(values);
+                batch.push(*slot, &part.encode()).unwrap();
+                expected[*slot].merge(&part);
+            }
+            sums.add(&batch).unwrap();
+            let mut total = Merged::default();
+            for (slot, expected) in expected.iter().enumerate() {
+                let count = expected.exact().count;
+                prop_assert_eq!(sums.counts()[slot], count);
+                let ranks = [0, count.div_ceil(2), count];
+                let wanted = [0, expected.quantile(0.5), expected.quantile(1.0)];
+                for (value, wanted) in sums.at_ranks(slot, &ranks).into_iter().zip(wanted) {
+                    prop_assert_eq!(value.min(expected.exact().max_ns), wanted);
+                }
+                total.merge(expected);
+            }
+            prop_assert_eq!(sums.total().iter().sum::<u64>(), total.exact().count);
+            let mut all = Batch::default();
+            all.push(0, &total.encode()).unwrap();
+            let mut one = Sums::new(1);
+            one.add(&all).unwrap();
+            prop_assert_eq!(one.total(), sums.total());
+        }
+    }
+
+    #[test]
+    fn a_slot_too_many_and_counts_too_large_are_refused() {
+        let (mut sums, mut batch) = (Sums::new(1), Batch::default());
+        batch.push(1, &merged(&[7]).encode()).unwrap();
+        assert_eq!(sums.add(&batch), Err(Unreadable("it belongs to no slot")));
+        batch.clear();
+        batch.counts.push((7, i64::MAX as u64));
+        batch.ends.push((0, 1));
+        assert_eq!(sums.add(&batch), Ok(()));
+        assert_eq!(
+            sums.add(&batch),
+            Err(Unreadable("its counts are too large to be added"))
+        );
+        assert_eq!(sums.total()[7], i64::MAX as u64);
+    }
+}

@@ -1,0 +1,161 @@
+"""One sitting of a fleet: from the preflight to the last file fetched. A review that was interrupted has several."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from iogauge.errors import IogaugeError
+from iogauge.fleet.control.clocks import Clocks, compare
+from iogauge.fleet.control.controller import PATIENCE, Controller, Patience
+from iogauge.fleet.control.host_run import HostRun
+from iogauge.fleet.control.link import Link, LinkError
+from iogauge.fleet.control.preflight import Preflight, look
+from iogauge.fleet.host.messages import HostFacts, HostRequest, Lease
+from iogauge.fleet.progress import OnFleetProgress
+from iogauge.library.errors import Interrupted
+from iogauge.schema.fleet import ClockBatch, FleetEvent, FleetManifest, HostOutcome
+from iogauge.store.fleet import FleetStore
+
+OnPreflight = Callable[[Preflight], bool]
+"""Is called with what the hosts said before anything runs; returns whether to begin on those that do not refuse."""
+
+_CLOSE_S = 2.0
+_BEGUN = ("begun", "resumed")
+"""Kinds of the events that are recorded before a host gets a lease; their number is the lease's generation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sitting:
+    """What a sitting needs, beside the links to the hosts."""
+
+    manifest: FleetManifest
+    requests: Mapping[str, HostRequest]
+    """Of the hosts that are to run, by name."""
+    stored: Callable[[FleetManifest], FleetStore]
+    """Creates the fleet's directory with a manifest, or opens it and replaces its manifest."""
+    shared: bool = False
+    """Whether a drive may be used by several hosts."""
+    on_preflight: OnPreflight | None = None
+    """None: a host that refuses ends the sitting before it begins."""
+    on_progress: OnFleetProgress = lambda _: None
+    patience: Patience = PATIENCE
+
+
+def hold(sitting: Sitting, links: Sequence[Link]) -> FleetStore:
+    """Run the reviews of these hosts, and fetch what they save.
+
+    Raises:
+        IogaugeError: a host refuses and nobody was asked, all refuse, or the fleet's directory cannot be written.
+        Interrupted: at Ctrl-C, after all hosts have ended; or nothing was to begin.
+    """
+    reached = {link.name: link for link in links}
+    patience = sitting.patience
+    try:
+        checked = look(reached, sitting.requests, shared=sitting.shared, timeout_s=patience.preflight_s)
+        _require_ready(checked, sitting.on_preflight)
+        store = sitting.stored(_described(sitting.manifest, checked))
+        with store.lock():
+            for name, error in checked.refused:
+                store.append(_event("refused", str(error), name))
+            clocks = Clocks(store.clock())
+            compared = _compare({name: reached[name] for name in checked.ready}, store, clocks, patience)
+            leases = Counter(event.host for event in store.events() if event.kind in _BEGUN)
+            hosts = []
+            for name in compared:
+                # Recorded first: so no two leases have the same generation, whatever is killed.
+                store.append(_event("resumed" if leases[name] else "begun", "", name))
+                lease = _lease(
+                    sitting.requests[name], checked.facts[name], leases[name] + 1, clocks, patience
+                )
+                hosts.append(
+                    HostRun(name, reached[name], sitting.requests[name], lease, resumes=leases[name] > 0)
+                )
+            controller = Controller(
+                store, hosts, clocks=clocks, on_progress=sitting.on_progress, patience=patience
+            )
+            controller.run()
+    finally:
+        wait([link.call("close") for link in links], timeout=_CLOSE_S)
+    if controller.was_interrupted:
+        done = sum(host.outcome is HostOutcome.DONE for host in store.manifest.hosts)
+        raise Interrupted(f"{done} of {len(store.manifest.hosts)} hosts are done", path=store.path)
+    return store
+
+
+def _require_ready(checked: Preflight, on_preflight: OnPreflight | None) -> None:
+    """Raise IogaugeError if too many hosts refuse, and Interrupted if the user does not want to begin."""
+    if checked.refused and (on_preflight is None or not checked.ready):
+        host, error = checked.refused[0]
+        raise IogaugeError(f"{host}: {error}", hint=error.hint)
+    if on_preflight is not None and not on_preflight(checked):
+        raise Interrupted("nothing was begun")
+
+
+def _described(manifest: FleetManifest, checked: Preflight) -> FleetManifest:
+    """Return the manifest with what the hosts said of themselves."""
+    for name in checked.hosts:
+        host = manifest.host(name)
+        if facts := checked.facts.get(name):
+            machine = facts.machine
+            seen = {"hostname": machine.hostname, "kernel": machine.kernel, "cpu": machine.cpu}
+            host = host.model_copy(update={**seen, "version": facts.version})
+        why = "; ".join(str(error) for refusing, error in checked.refused if refusing == name)
+        outcome = HostOutcome.REFUSED if why else HostOutcome.PLANNED
+        manifest = manifest.with_host(host.model_copy(update={"outcome": outcome, "why": why}))
+    return manifest
+
+
+def _compare(
+    links: Mapping[str, Link], store: FleetStore, clocks: Clocks, patience: Patience
+) -> tuple[str, ...]:
+    """Compare the clocks of all hosts; return those that answered, the others are lost."""
+    with ThreadPoolExecutor(2, thread_name_prefix="iogauge-clock") as threads:
+        results: dict[str, Future[ClockBatch]] = {
+            name: threads.submit(partial(compare, link, "before", timeout_s=patience.lost_s))
+            for name, link in links.items()
+        }
+    compared = []
+    manifest = store.manifest
+    for name, result in results.items():
+        try:
+            batch = result.result()
+        except (LinkError, IogaugeError) as error:
+            lost = {"outcome": HostOutcome.LOST, "why": str(error)}
+            manifest = manifest.with_host(manifest.host(name).model_copy(update=lost))
+            store.append(_event("lost", str(error), name))
+        else:
+            clocks.add(batch)
+            store.append(batch)
+            compared.append(name)
+    if manifest is not store.manifest:
+        store.save_manifest(manifest)
+    return tuple(compared)
+
+
+def _lease(
+    request: HostRequest, facts: HostFacts, generation: int, clocks: Clocks, patience: Patience
+) -> Lease:
+    """Return a new lease of the drives of a host. It is void if it comes so late that it would have ended."""
+    latest_ns = time.monotonic_ns() + int(patience.lease_s * 1e9)
+    return Lease(
+        id=uuid.uuid4().hex,
+        fleet_id=request.fleet_id,
+        host=request.host,
+        drives=facts.drives,
+        generation=generation,
+        seconds=patience.lease_s,
+        begin_by_ns=clocks.to_host(request.host, latest_ns).ns,
+    )
+
+
+def _event(kind: str, text: str, host: str) -> FleetEvent:
+    return FleetEvent(
+        at=datetime.now(UTC).isoformat(timespec="milliseconds"), host=host, kind=kind, text=text
+    )

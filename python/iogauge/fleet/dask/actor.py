@@ -1,0 +1,132 @@
+"""The one actor of a host, and the controller's link to it."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge.fleet.clock import Exchange
+from iogauge.fleet.control.link import LinkError, exchange_by_call
+from iogauge.fleet.dask.echo import Echo, EchoClient, EchoPlace
+from iogauge.fleet.host import Host
+
+if TYPE_CHECKING:
+    from distributed import Actor, Client
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method returned or raised. So an error of the host is never taken for one of the connection."""
+
+    value: Any = None
+    error: Exception | None = None
+
+
+class HostActor:
+    """Holds a host's ``Host``; Dask runs its methods in a thread of the worker, one after the other."""
+
+    def __init__(self, name: str, directory: str | None) -> None:
+        self._host = Host(name, directory=None if directory is None else Path(directory))
+        self._echo: Echo | None = None
+
+    def echo(self, address: str) -> EchoPlace | None:
+        """Answer questions for the clock at an address of this host; return where, None if it cannot."""
+        if self._echo is None:
+            try:
+                self._echo = Echo(address, self._host.exchange)
+            except OSError:
+                return None
+        return self._echo.place
+
+    def ask(self, method: str, *arguments: Any) -> Answer:
+        """Call a method of the host."""
+        if method == "close" and self._echo is not None:
+            self._echo.close()
+            self._echo = None
+        try:
+            return Answer(getattr(self._host, method)(*arguments))
+        except Exception as error:
+            return Answer(error=error)
+
+    async def exchange(self) -> Answer:
+        """Read the host's clock in the worker's event loop: another thread would make the way longer."""
+        return self.ask("exchange")
+
+
+class DaskLink:
+    """Reaches the actor on one worker. Placing the actor is part of the first call."""
+
+    def __init__(self, name: str, client: Client, address: str, *, directory: str | None = None) -> None:
+        """``address``: of the worker, which is the only one that may have the actor, and only this once;
+        ``directory``: where the host keeps its reviews, None: its own choice.
+        """
+        self.name = name
+        self._loop = loop_of(client)
+        self._task = client.submit(
+            HostActor,
+            name,
+            directory,
+            actor=True,
+            workers=[address],
+            allow_other_workers=False,
+            retries=0,
+            pure=False,
+        )
+        self._actor: Actor | None = None
+        self._address = address.partition("://")[2].rpartition(":")[0].strip("[]")
+        self._echo: EchoClient | None = None
+        self._has_echo = True
+        """Whether the host may answer by UDP."""
+
+    def exchange(self, *, timeout_s: float) -> Exchange:
+        """Exchange readings of both clocks once; see ``Link``."""
+        if self._has_echo and self._echo is None:
+            place: Future[EchoPlace | None] = asyncio.run_coroutine_threadsafe(self._echo_place(), self._loop)
+            try:
+                answers = place.result(timeout=timeout_s)
+            except TimeoutError:
+                raise LinkError(f"{self.name} did not answer for {timeout_s:g} s") from None
+            self._has_echo = answers is not None
+            self._echo = None if answers is None else EchoClient(self._address, answers)
+        if self._echo is not None:
+            if (exchange := self._echo.exchange()) is not None:
+                return exchange
+            self._has_echo, self._echo = False, None  # a firewall may drop the questions
+        return exchange_by_call(self, timeout_s=timeout_s)
+
+    async def _echo_place(self) -> EchoPlace | None:
+        try:
+            if self._actor is None:
+                self._actor = await self._task
+            place: EchoPlace | None = await self._actor.echo(self._address)
+        except Exception as error:
+            raise LinkError(str(error) or type(error).__name__) from None
+        return place
+
+    def call(self, method: str, *arguments: Any) -> Future[Any]:
+        """Call a method of the host; see ``Link``."""
+        return asyncio.run_coroutine_threadsafe(self._answered(method, arguments), self._loop)
+
+    async def _answered(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        try:
+            if self._actor is None:
+                self._actor = await self._task
+            if method == "exchange":
+                answer = await self._actor.exchange()
+            else:
+                answer = await self._actor.ask(method, *arguments)
+        except Exception as error:
+            raise LinkError(str(error) or type(error).__name__) from None
+        if answer.error is not None:
+            raise answer.error
+        return answer.value
+
+
+def loop_of(client: Client) -> asyncio.AbstractEventLoop:
+    """Return the event loop in which a client runs."""
+    loop: Any = client.loop
+    running: asyncio.AbstractEventLoop = loop.asyncio_loop
+    return running

@@ -1,0 +1,233 @@
+"""Brings a fleet up and down: processes of this computer, computers reached by ssh, or the workers of a scheduler.
+
+Each way ends in the same: a Dask client that talks to the workers directly, and a link for each host. The scheduler of
+the first two lives in this process, so whatever ends this process ends the fleet.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.fleet.dask.needed import needed
+from iogauge.fleet.keys import making
+
+if TYPE_CHECKING:
+    from distributed import Client, Scheduler, Security
+
+    from iogauge.fleet.control.link import Link
+    from iogauge.fleet.hosts import HostEntry
+
+CONNECT_S = 30.0
+"""How long a scheduler may take to answer."""
+
+
+@contextmanager
+def local_fleet(names: Sequence[str], *, keys: Path | None = None) -> Iterator[tuple[Link, ...]]:
+    """Start a worker for each name on this computer, on loopback; yield links to them.
+
+    ``keys``: a directory of certificates; None: without TLS. Raises IogaugeError if a worker does not start.
+    """
+    from iogauge.fleet.dask.workers import local_workers, worker_command
+    from iogauge.fleet.keys import key_files
+
+    with _quiet() as stack:
+        scratch = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="iogauge-fleet-", ignore_cleanup_errors=True)
+        )
+        scheduler, security = stack.enter_context(own_scheduler(host="127.0.0.1", keys=keys))
+        commands = {}
+        for name in names:
+            files = None
+            if keys is not None:
+                authority, certificate, key = map(str, key_files(keys, name))
+                files = (authority, certificate, key)
+            command = worker_command(scheduler.address, name, python=sys.executable, keys=files)
+            commands[name] = [*command, "--host", "127.0.0.1"]
+        workers = stack.enter_context(local_workers(commands, scratch=Path(scratch)))
+
+        def check() -> None:
+            for worker in workers:
+                if failure := worker.failure():
+                    raise IogaugeError(
+                        f"{worker.name}: its process ended: {failure}",
+                        hint="start fewer hosts, or remove the cause",
+                    )
+
+        client = stack.enter_context(connected(scheduler.address, security))
+        yield links_to(client, _awaited(client, names, check=check))
+
+
+@contextmanager
+def ssh_fleet(hosts: Sequence[HostEntry], *, keys: Path | None = None) -> Iterator[tuple[Link, ...]]:
+    """Start a worker on each host by ssh; yield links to them.
+
+    Connections between controller and hosts are TLS. ``keys``: a directory of certificates; None: they are made for
+    this fleet only. Raises IogaugeError if a host cannot be reached, or lacks this version of iogauge.
+    """
+    from iogauge.fleet.dask.ssh import SshWorkers
+    from iogauge.fleet.keys import make_keys
+
+    needed("asyncssh")
+    names = [host.name for host in hosts]
+    with _quiet() as stack:
+        if keys is None:
+            scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="iogauge-fleet-"))
+            keys = Path(scratch) / "keys"
+            make_keys(keys, names)
+        # Every address of this computer: which one a host can reach, its ssh connection shows.
+        scheduler, security = stack.enter_context(own_scheduler(host="", keys=keys))
+        client = stack.enter_context(connected(f"tls://127.0.0.1:{scheduler.port}", security))
+        workers = SshWorkers(hosts, port=scheduler.port, keys=keys)
+        stack.callback(lambda: client.sync(workers.close))
+        client.sync(workers.start)
+        directories = {host.name: host.directory for host in hosts}
+        yield links_to(client, _awaited(client, names, check=workers.check), directories)
+
+
+@contextmanager
+def scheduled_fleet(address: str, *, keys: Path | None = None) -> Iterator[tuple[Link, ...]]:
+    """Connect to a Dask scheduler; yield a link to each of its workers, every one of which is a host.
+
+    Raises UsageError for an address that needs TLS; IogaugeError if the scheduler does not answer, has no worker, or
+    has one that can be reached without TLS.
+    """
+    from iogauge.fleet.dask.security import require_tls, security_for
+
+    with _quiet() as stack:
+        client = stack.enter_context(connected(address, security_for(address, keys)))
+        hosts = worker_addresses(client)
+        if not hosts:
+            raise IogaugeError(
+                f"{address}: the scheduler has no worker",
+                hint=f"start one on each host: dask worker {address} --no-nanny --nthreads 1 --name HOST",
+            )
+        for worker in hosts.values():
+            require_tls(worker)
+        yield links_to(client, hosts)
+
+
+@contextmanager
+def _quiet() -> Iterator[ExitStack]:
+    """Require Dask, keep it quiet, and yield a stack for what the fleet is made of."""
+    needed("distributed")
+    from iogauge.fleet.dask.quiet import quiet
+
+    with quiet(), ExitStack() as stack:
+        yield stack
+
+
+@contextmanager
+def own_scheduler(*, host: str, keys: Path | None) -> Iterator[tuple[Scheduler, Security]]:
+    """Run a scheduler in a thread of this process; yield it, and how to connect to it.
+
+    ``host``: the address on which it listens; empty: on all, which needs ``keys``.
+    """
+    from distributed import Scheduler, Security
+    from distributed.utils import LoopRunner
+
+    from iogauge.fleet.dask.security import security_of
+
+    security = Security(require_encryption=False) if keys is None else security_of(keys)
+
+    async def start() -> Scheduler:
+        scheduler = Scheduler(
+            host=host,
+            port=0,
+            protocol="tcp" if keys is None else "tls",
+            security=security,
+            dashboard=False,
+            dashboard_address="127.0.0.1:0",
+        )
+        await scheduler
+        return scheduler
+
+    runner = LoopRunner()
+    runner.start()
+    try:
+        scheduler = runner.run_sync(start)
+        try:
+            yield scheduler, security
+        finally:
+            runner.run_sync(scheduler.close)
+    finally:
+        runner.stop()
+
+
+@contextmanager
+def connected(address: str, security: Security) -> Iterator[Client]:
+    """Connect to a scheduler. Raises IogaugeError if it does not answer, or refuses the certificate."""
+    from distributed import Client
+
+    try:
+        client = Client(
+            address, security=security, timeout=CONNECT_S, direct_to_workers=True, heartbeat_interval="5s"
+        )
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error.__cause__ or error) or type(error).__name__
+        raise IogaugeError(
+            f"{address}: no connection to a Dask scheduler: {reason}",
+            hint="check that it runs and, with TLS, that its certificate and yours are of the same authority:"
+            f" {making('DIRECTORY', 'HOST')}",
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=5)
+
+
+def worker_addresses(client: Client) -> dict[str, str]:
+    """Return the addresses of all workers by the names of their hosts, sorted by name."""
+    workers: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    hosts = {host_name(str(worker["name"])): address for address, worker in workers.items()}
+    if len(hosts) < len(workers):
+        raise UsageError("two workers have the same name", hint="start each with a --name of its own")
+    return dict(sorted(hosts.items()))
+
+
+def host_name(worker: str) -> str:
+    """Return the name of a host for a worker's; Dask's own are addresses.
+
+    >>> host_name("db3"), host_name("tls://10.0.0.3:4123")
+    ('db3', '10.0.0.3-4123')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", worker.rpartition("://")[2]).strip("-._")[:63]
+
+
+def links_to(
+    client: Client, hosts: Mapping[str, str], directories: Mapping[str, str | None] = MappingProxyType({})
+) -> tuple[Link, ...]:
+    """Return a link to each host.
+
+    ``hosts``: addresses of workers by name; ``directories``: where hosts keep their reviews, if not at their own place.
+    """
+    from iogauge.fleet.dask.actor import DaskLink
+
+    return tuple(
+        DaskLink(name, client, address, directory=directories.get(name)) for name, address in hosts.items()
+    )
+
+
+def _awaited(client: Client, names: Sequence[str], *, check: Callable[[], None]) -> dict[str, str]:
+    """Wait until all workers are there, and return their addresses by name. ``check`` raises if one never will be."""
+    deadline = time.monotonic() + CONNECT_S + 2 * len(names)
+    while True:
+        hosts = worker_addresses(client)
+        if missing := [name for name in names if name not in hosts]:
+            check()
+            if time.monotonic() > deadline:
+                raise IogaugeError(
+                    f"{missing[0]}: its worker did not connect to the controller",
+                    hint="check that no firewall keeps the host from connecting to this computer",
+                )
+            time.sleep(0.05)
+        else:
+            return {name: hosts[name] for name in names}

@@ -1,0 +1,127 @@
+"""Starts the workers of a fleet by ssh: checks what is installed there, brings certificates, starts the worker.
+
+A host's certificate lies in a directory of its own in the host's temporary directory, readable by its user only, and is
+removed when the worker ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge import __version__
+from iogauge.errors import IogaugeError
+from iogauge.fleet.dask.workers import ENVIRONMENT, worker_command
+from iogauge.fleet.keys import key_files
+
+if TYPE_CHECKING:
+    import asyncssh
+
+    from iogauge.fleet.hosts import HostEntry
+
+_VERSION = "import iogauge, distributed; print(iogauge.__version__)"
+_CONNECT_S = 20
+
+
+class SshWorkers:
+    """The workers of a fleet on computers that ssh reaches. Its methods run in Dask's event loop."""
+
+    def __init__(self, hosts: Sequence[HostEntry], *, port: int, keys: Path) -> None:
+        """``port``: of the scheduler on this computer; ``keys``: a directory with a certificate for each host."""
+        self._hosts = hosts
+        self._port = port
+        self._keys = keys
+        self._connections: list[asyncssh.SSHClientConnection] = []
+        self._processes: dict[str, asyncssh.SSHClientProcess[str]] = {}
+
+    async def start(self) -> None:
+        """Start all workers at once. Raises IogaugeError for the first host that cannot be used."""
+        await asyncio.gather(*map(self._start, self._hosts))
+
+    async def close(self) -> None:
+        """Close all connections. The workers end as the scheduler does, and remove their certificates."""
+        for connection in self._connections:
+            connection.close()
+
+    def check(self) -> None:
+        """Raise IogaugeError if a worker has ended."""
+        for name, process in self._processes.items():
+            if process.exit_status is not None:
+                raise IogaugeError(
+                    f"{name}: its worker ended with exit status {process.exit_status}",
+                    hint="check that the host can connect to this computer",
+                )
+
+    async def _start(self, host: HostEntry) -> None:
+        import asyncssh
+
+        options: dict[str, Any] = {"username": host.user, "port": host.port}
+        options = {name: value for name, value in options.items() if value is not None}
+        try:
+            connection = await asyncssh.connect(host.address, connect_timeout=_CONNECT_S, **options)
+        except (OSError, asyncssh.Error, ValueError) as error:
+            raise IogaugeError(
+                f"{host.name}: no ssh connection to {host.login}: {error}",
+                hint=f"check that this works without a password: {_ssh(host)} true",
+            ) from None
+        self._connections.append(connection)
+        await self._check_version(host, connection)
+        directory = await self._bring_keys(host, connection)
+        # The address of this computer by which it reached the host; the host reaches this computer by the same.
+        own = connection.get_extra_info("sockname")[0]
+        scheduler = f"tls://[{own}]:{self._port}" if ":" in own else f"tls://{own}:{self._port}"
+        command = worker_command(
+            scheduler,
+            host.name,
+            python=host.python,
+            keys=(f"{directory}/ca.pem", f"{directory}/host.pem", f"{directory}/host-key.pem"),
+        )
+        environment = " ".join(f"{name}={shlex.quote(value)}" for name, value in ENVIRONMENT.items())
+        self._processes[host.name] = await connection.create_process(
+            f"trap 'rm -rf {directory}' EXIT; {environment} {shlex.join(command)}",
+            stdin=asyncssh.DEVNULL,
+            stdout=asyncssh.DEVNULL,
+            stderr=asyncssh.DEVNULL,
+        )
+
+    async def _check_version(self, host: HostEntry, connection: asyncssh.SSHClientConnection) -> None:
+        answer = await connection.run(f"{shlex.quote(host.python)} -c {shlex.quote(_VERSION)}")
+        version = str(answer.stdout or "").strip()
+        if version != __version__:
+            install = f"{host.python} -m pip install 'iogauge[fleet]=={__version__}'"
+            raise IogaugeError(
+                f"{host.name}: has iogauge {version}, the controller {__version__}"
+                if answer.exit_status == 0
+                else f"{host.name}: {host.python} has no iogauge that can be part of a fleet",
+                hint=f"install it: {_ssh(host)} {shlex.quote(install)}",
+            )
+
+    async def _bring_keys(self, host: HostEntry, connection: asyncssh.SSHClientConnection) -> str:
+        """Copy a host's certificate to it; return the directory where it lies."""
+        import asyncssh
+
+        made = await connection.run("umask 077 && mktemp -d")
+        directory = str(made.stdout or "").strip()
+        if made.exit_status != 0 or not directory:
+            raise IogaugeError(
+                f"{host.name}: no temporary directory can be made there: {str(made.stderr).strip()}",
+                hint="free some space there",
+            )
+        names = ("ca.pem", "host.pem", "host-key.pem")
+        try:
+            for path, name in zip(key_files(self._keys, host.name), names, strict=True):
+                save = f"umask 077 && cat > {directory}/{name}"
+                await connection.run(save, input=path.read_text(), check=True)
+        except (OSError, asyncssh.Error) as error:
+            raise IogaugeError(
+                f"{host.name}: its certificate cannot be saved there: {error}", hint="free some space there"
+            ) from None
+        return directory
+
+
+def _ssh(host: HostEntry) -> str:
+    """Return the command that logs in to a host."""
+    return f"ssh {host.login}" if host.port is None else f"ssh -p {host.port} {host.login}"

@@ -1,0 +1,91 @@
+"""The process that makes a computer a host: a Dask worker of one thread, without a nanny.
+
+A nanny would start a killed worker again: but a host that was lost stays lost, since nobody can tell what its drives
+have been through.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ENVIRONMENT = {
+    # The profiler of Dask would wake a host a hundred times a second while it measures.
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
+    "DASK_LOGGING__DISTRIBUTED": "error",
+}
+
+
+def worker_command(
+    scheduler: str, name: str, *, python: str, keys: tuple[str, str, str] | None = None
+) -> list[str]:
+    """Return the command that starts a worker.
+
+    ``keys``: the files of the authority, and of the host's certificate and key; None: without TLS.
+    """
+    command = [
+        *(python, "-m", "distributed.cli.dask_worker", scheduler),
+        *("--name", name, "--nthreads", "1", "--memory-limit", "0", "--death-timeout", "60"),
+        *("--no-nanny", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"),
+    ]
+    if keys is not None:
+        authority, certificate, key = keys
+        command += ["--tls-ca-file", authority, "--tls-cert", certificate, "--tls-key", key]
+    return command
+
+
+class LocalWorker:
+    """A worker on this computer, in a session of its own: Ctrl-C reaches the controller only."""
+
+    def __init__(self, name: str, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
+        self.name = name
+        self._log = os.memfd_create(f"worker {name}", os.MFD_CLOEXEC)
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._log,
+            env={**os.environ, **ENVIRONMENT, **environment},
+            start_new_session=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        """Return the id of the process."""
+        return self._process.pid
+
+    def failure(self) -> str | None:
+        """Return what the worker said last if it has ended; None while it runs."""
+        if self._process.poll() is None:
+            return None
+        lines = os.pread(self._log, 1 << 20, 0).decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended with exit status {self._process.returncode}"
+
+    def close(self) -> None:
+        """Kill the worker, which may hang. The controller has closed its host before, if it could."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._log)
+
+
+@contextmanager
+def local_workers(
+    commands: Mapping[str, Sequence[str]], *, scratch: Path
+) -> Iterator[tuple[LocalWorker, ...]]:
+    """Start a worker for each host of this computer, and end them with the context.
+
+    ``commands`` by the names of hosts; ``scratch``: a directory for Dask's own files.
+    """
+    started: list[LocalWorker] = []
+    environment = {"DASK_TEMPORARY_DIRECTORY": str(scratch)}
+    try:
+        for name, command in commands.items():
+            started.append(LocalWorker(name, command, environment=environment))
+        yield tuple(started)
+    finally:
+        for worker in started:
+            worker.close()

@@ -1,0 +1,111 @@
+"""Looks at a host before its review begins: what it is, and whether it can run its review.
+
+Targets meet the same refusals as when the review begins. But nothing is created and nothing is written: where a file
+is still to be made, only its directory is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+import iogauge
+from iogauge import execution
+from iogauge.errors import IogaugeError
+from iogauge.fleet.host.drives import drives_of
+from iogauge.fleet.host.messages import HostFacts, HostRequest, Refusal
+from iogauge.fleet.host.options import options_of
+from iogauge.fleet.host.places import HostPlace
+from iogauge.library import plan as library
+from iogauge.machine.audit import audits_of
+from iogauge.machine.facts import machine_facts
+from iogauge.reviews.manifest import only_reads
+from iogauge.reviews.runner import remaining
+from iogauge.schema import Manifest
+from iogauge.store import Review
+from iogauge.suites import suite_of
+from iogauge.target import TargetRefused, is_model, open_target
+from iogauge.text.option import command_line
+
+
+def facts_of(request: HostRequest, place: HostPlace) -> HostFacts:
+    """Return what a host is, with all reasons why it cannot run its review. Raises no error for those."""
+    refused: list[Refusal] = []
+    planned: library.Plan | None = None
+    complete, missing = 0, None
+    with ExitStack() as stack:
+        if request.for_command:
+            stack.enter_context(command_line())
+        try:
+            planned = library.plan(request.targets, **options_of(request))
+            _refuse(planned.manifest, request)
+        except IogaugeError as error:
+            refused.append(_refusal(error))
+        try:
+            complete, missing = _saved(place)
+        except IogaugeError as error:
+            refused.append(_refusal(error))
+    targets = planned.manifest.targets if planned else ()
+    return HostFacts(
+        version=iogauge.__version__,
+        machine=machine_facts(),
+        audits=audits_of(targets),
+        targets=targets,
+        drives=drives_of(target.path for target in targets),
+        only_reads=planned is not None and only_reads(planned.manifest),
+        expected_s=planned.likely_s if planned else 0,
+        free_bytes=_free_bytes(place.directory),
+        complete_steps=complete,
+        missing_steps=missing,
+        refused=tuple(refused),
+    )
+
+
+def _refuse(manifest: Manifest, request: HostRequest) -> None:
+    """Raise IogaugeError for a target that the review may not use as it is to."""
+    for path in {path for plan in manifest.plans for path in plan.targets}:
+        execution.refuse_files(path, by=manifest.purge_by)
+        if is_model(path):
+            continue
+        if not os.path.lexists(path):
+            folder = Path(path).parent
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise TargetRefused(
+                    f"{path}: there is no such file, and it cannot be made",
+                    hint=f"make {folder}, or let its user write there"
+                    if folder.exists()
+                    else f"make the directory {folder} first",
+                )
+            continue
+        try:
+            open_target(path, write=True, destroy=request.destroy).close()
+        except TargetRefused:
+            if not only_reads(manifest):
+                raise
+            open_target(path, write=False, destroy=request.destroy).close()
+    for path in {
+        path for plan in manifest.plans if any(step.purge for step in plan.steps) for path in plan.targets
+    }:
+        execution.check_purge(path, destroy=request.destroy, by=manifest.purge_by)
+
+
+def _saved(place: HostPlace) -> tuple[int, int | None]:
+    """Return how many steps are saved, and how many are missing; None: nothing is saved."""
+    if not place.has_review:
+        return 0, None
+    saved = Review.open(place.review)
+    return len(saved.completed()), remaining(saved, suite_of)
+
+
+def _free_bytes(directory: Path) -> int:
+    """Return the free space where a directory is, or will be made."""
+    there = next(
+        parent for parent in (directory.absolute(), *directory.absolute().parents) if parent.exists()
+    )
+    return shutil.disk_usage(there).free
+
+
+def _refusal(error: IogaugeError) -> Refusal:
+    return Refusal(text=str(error), hint=error.hint or "")

@@ -1,0 +1,77 @@
+"""Ends a review when its lease ends, whatever its main thread does.
+
+There are two ways. A thread interrupts the main thread, as Ctrl-C would: it stops issuing requests, saves, and ends. In
+case the whole interpreter hangs, a timer of the kernel sends SIGALRM ``GRACE_S`` later, whose default action ends the
+process. Neither needs a parent: it may hang, be stopped, or be gone.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+
+from iogauge.fleet.host.clock import boot_ns
+from iogauge.fleet.host.messages import GRACE_S
+
+_LOOK_S = 1.0
+"""How long a wait is at most: a computer that was suspended has passed instants that its waits do not count."""
+
+
+class Watchdog:
+    """The end of a lease, as ``boot_ns`` counts it. ``on_end`` is called in a thread when it has come.
+
+    It returns whether the review is to go on without a lease.
+    """
+
+    def __init__(self, until_boot_ns: int, on_end: Callable[[], bool]) -> None:
+        self.reason = ""
+        """Why the review was stopped; empty: it was not."""
+        self._until_boot_ns = until_boot_ns
+        self._on_end = on_end
+        self._changed = threading.Condition()
+        self._main = threading.main_thread().ident
+
+    def begin(self) -> None:
+        """Watch from now on."""
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        self._arm()
+        threading.Thread(target=self._watch, name="iogauge-lease", daemon=True).start()
+
+    def renew(self, until_boot_ns: int) -> None:
+        """Move the end of the lease, unless it has come or the review was stopped."""
+        with self._changed:
+            if self.reason or boot_ns() >= self._until_boot_ns:
+                return
+            self._until_boot_ns = until_boot_ns
+            self._arm()
+            self._changed.notify_all()
+
+    def end_lease(self) -> None:
+        """End the lease now."""
+        with self._changed:
+            self._until_boot_ns = min(self._until_boot_ns, boot_ns())
+            self._changed.notify_all()
+
+    def stop(self, reason: str) -> None:
+        """Interrupt the main thread, as Ctrl-C does; after ``GRACE_S``, the kernel ends the process."""
+        with self._changed:
+            if self.reason:
+                return
+            self.reason = reason
+            signal.setitimer(signal.ITIMER_REAL, GRACE_S)
+        if self._main is not None:
+            signal.pthread_kill(self._main, signal.SIGINT)
+
+    def _arm(self) -> None:
+        left_s = max(0, self._until_boot_ns - boot_ns()) / 1e9
+        signal.setitimer(signal.ITIMER_REAL, left_s + GRACE_S)
+
+    def _watch(self) -> None:
+        with self._changed:
+            while (left_ns := self._until_boot_ns - boot_ns()) > 0:
+                self._changed.wait(min(left_ns / 1e9, _LOOK_S))
+        if self._on_end():
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        else:
+            self.stop("its lease ended: the controller did not renew it")

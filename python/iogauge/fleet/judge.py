@@ -1,0 +1,115 @@
+"""From a saved fleet to a judgement of its drives: their batches are read host by host, and judged together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from iogauge.results.position import name_of
+from iogauge.schema import Direction, FleetHost, StepPlan, SuitePlan, TargetFacts
+from iogauge.stats.fleet.batches import BATCHES, Batch, batches
+from iogauge.stats.fleet.findings import SlowDrives
+from iogauge.stats.fleet.observations import DriveObservations
+from iogauge.stats.fleet.slow import RATE, slow
+from iogauge.stats.selection import directions_issued
+from iogauge.store import Review
+from iogauge.store.fleet import FleetStore
+from iogauge.store.names import MANIFEST
+
+SLOT = "slot"
+"""The label of a host that says where its drive sits, if the host has one drive."""
+
+
+def judge(store: FleetStore, *, rate: float = RATE) -> SlowDrives:
+    """Return which drives, hosts, slots, firmwares and models of a saved fleet are slow.
+
+    ``rate`` is the false discovery rate of all findings. Complete steps count, also those of a host that was lost. A
+    step that drives several targets at once says nothing of one of them, and is left out.
+
+    Raises IogaugeError if a file is damaged, ValueError for a ``rate`` that is not between 0 and 1.
+    """
+    return slow(observations(store), rate=rate)
+
+
+def observations(store: FleetStore) -> DriveObservations:
+    """Return what a saved fleet has of its drives. Raises IogaugeError if a file is damaged."""
+    rows = [row for host in store.manifest.hosts for row in _rows(store, host)]
+    return DriveObservations(
+        drive=[row.drive.name for row in rows],
+        host=[row.drive.host for row in rows],
+        model=[row.drive.model for row in rows],
+        firmware=[row.drive.firmware for row in rows],
+        slot=[row.drive.slot for row in rows],
+        position=[row.position for row in rows],
+        batch=np.array([row.number for row in rows], dtype=np.int64),
+        iops=np.array([row.batch.iops for row in rows], dtype=np.float64),
+        mean_ns=np.array([row.batch.mean_ns for row in rows], dtype=np.float64),
+        p99_ns=np.array([row.batch.p99_ns for row in rows], dtype=np.float64),
+        count=np.array([row.batch.count for row in rows], dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True)
+class _Drive:
+    """One drive of the fleet; unknown words are empty."""
+
+    name: str
+    host: str
+    model: str
+    firmware: str
+    slot: str
+
+
+@dataclass(frozen=True)
+class _Row:
+    drive: _Drive
+    position: str
+    number: int
+    """Of the batch, counted over the repeats of its position."""
+    batch: Batch
+
+
+def _rows(store: FleetStore, host: FleetHost) -> Iterator[_Row]:
+    """Yield the batches of one host; none if nothing of it was saved."""
+    directory = store.host_directory(host.name)
+    if not (directory / MANIFEST).is_file():
+        return
+    review = Review.open(directory)
+    facts = {target.path: target for target in review.manifest.targets}
+    for plan in review.manifest.plans:
+        if len(plan.targets) == 1 and plan.targets[0] in facts:
+            drive = _drive(host, facts[plan.targets[0]])
+            for step in plan.steps:
+                if step.judged and review.has(step.id):
+                    yield from _of_step(review, plan, step, drive)
+
+
+def _of_step(review: Review, plan: SuitePlan, step: StepPlan, drive: _Drive) -> Iterator[_Row]:
+    position = f"{plan.suite}: {name_of(step, plan.axis)}"
+    record = review.record(step.id)
+    issued = directions_issued(record.jobs.jobs).get(plan.measured_job, frozenset())
+    for direction in [step.direction] if step.direction else sorted(issued):
+        of_direction = batches(
+            record,
+            review.intervals(step.id),
+            job=plan.measured_job,
+            direction=Direction(direction),
+            kind=step.kind or plan.kind,
+        )
+        for batch in of_direction:
+            number = step.repeat * BATCHES + batch.number
+            yield _Row(drive, f"{position}, {direction}", number, batch)
+
+
+def _drive(host: FleetHost, target: TargetFacts) -> _Drive:
+    """Return a drive. Its name is its serial number, or its host and path where it says none."""
+    model = target.modelled.drive if target.modelled else target.model
+    return _Drive(
+        target.serial or f"{host.name}:{target.path}",
+        host.name,
+        model or "",
+        target.firmware or "",
+        host.labels.get(SLOT, "") if len(host.targets) == 1 else "",
+    )

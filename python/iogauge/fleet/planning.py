@@ -1,0 +1,140 @@
+"""Plans a fleet: which hosts review which targets, with which seeds and options."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from iogauge.errors import UsageError
+from iogauge.fleet.host.messages import HostRequest
+from iogauge.fleet.hosts import HostEntry
+from iogauge.library import quantities
+from iogauge.library.options import MOST_SEED, ReviewOptions, as_list, require_whole
+from iogauge.reviews.ordering import seed_of
+from iogauge.schema.fleet import FleetHost, FleetManifest, FleetMode
+from iogauge.target import is_model
+from iogauge.text.option import either, option
+
+
+def planned(
+    names: Sequence[str],
+    entries: Mapping[str, HostEntry],
+    targets: Sequence[str],
+    *,
+    mode: FleetMode,
+    stagger: float | str,
+    is_local: bool,
+    options: ReviewOptions,
+) -> FleetManifest:
+    """Return the manifest of a new fleet.
+
+    Args:
+        names: of the hosts; ``entries``: what the hosts file says of them.
+        targets: of the hosts for which that names none.
+        mode: when hosts start their steps; ``stagger``: seconds or text, only if they are staggered.
+        is_local: whether the hosts are processes of this computer, where relative paths mean the same.
+        options: of every host's review.
+
+    Raises UsageError for what is invalid.
+    """
+    stagger_ns = 0
+    if mode is FleetMode.STAGGERED:
+        stagger_ns = quantities.time_ns(stagger, name="stagger")
+    elif str(stagger) not in ("0", "0.0", "0s"):
+        raise UsageError(
+            f"{option('stagger', stagger)}: only for hosts that are staggered",
+            hint=f"add {option('mode', 'staggered')}, or leave it out",
+        )
+    seed = options.get("seed")
+    if seed is None:
+        seed = secrets.randbits(32)
+    require_whole("seed", seed, least=0, most=MOST_SEED)
+    hosts = []
+    for name in names:
+        entry = entries.get(name)
+        own = entry.targets if entry and entry.targets else targets
+        hosts.append(
+            FleetHost(
+                name=name,
+                targets=tuple(_target(target, name, is_local=is_local) for target in own),
+                labels=dict(entry.labels) if entry else {},
+                address=entry.address if entry else "",
+                # With one seed, all hosts have their steps in one order, and can start each together.
+                seed=seed_of(seed, f"host {name}") if mode is FleetMode.INDEPENDENT else seed,
+            )
+        )
+    return FleetManifest(
+        id=uuid.uuid4().hex,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        mode=mode,
+        stagger_ns=stagger_ns,
+        seed=seed,
+        options=_stored(options),
+        hosts=tuple(hosts),
+    )
+
+
+def requests(
+    manifest: FleetManifest, names: Iterable[str], destroy: Sequence[str], *, meter: str | None = None
+) -> dict[str, HostRequest]:
+    """Return what each of these hosts has to do.
+
+    ``destroy``: ``HOST:SERIAL`` or ``HOST:PATH``; ``meter``: the user's command, which no file may name. Raises
+    UsageError for a host in ``destroy`` that there is not.
+    """
+    allowed: dict[str, list[str]] = {host.name: [] for host in manifest.hosts}
+    for text in destroy:
+        host, _, drive = text.partition(":")
+        if host not in allowed or not drive:
+            raise UsageError(
+                f"{option('destroy', text)}: names no host of this fleet and its drive",
+                hint=f"{option('destroy', f'{next(iter(allowed))}:SERIAL')}",
+            )
+        allowed[host].append(drive)
+    options = {**manifest.options, **({} if meter is None else {"meter": meter})}
+    return {
+        name: HostRequest(
+            fleet_id=manifest.id,
+            host=name,
+            targets=manifest.host(name).targets,
+            destroy=tuple(allowed[name]),
+            options=options,
+            seed=manifest.host(name).seed,
+            waits=manifest.mode is not FleetMode.INDEPENDENT,
+            for_command=bool(either(command="yes", library="")),
+        )
+        for name in names
+    }
+
+
+def _target(target: str, host: str, *, is_local: bool) -> str:
+    """Return a target as a host is to name it."""
+    target = target.replace("{host}", host)
+    if is_model(target):
+        return target
+    if is_local:
+        return str(Path(target).absolute())
+    if not target.startswith("/"):
+        raise UsageError(f"{target}: on another computer, this could be anything", hint="name its whole path")
+    return target
+
+
+def _stored(options: ReviewOptions) -> dict[str, object]:
+    """Return the options as they are stored. A meter is a command, so it is named again when a fleet is resumed."""
+    stored: dict[str, object] = {}
+    for name, value in options.items():
+        if name in ("seed", "meter") or value is None:
+            continue
+        if name in ("suites", "use"):
+            stored[name] = [_file(text) for text in as_list(value)]  # type: ignore[arg-type]
+        else:
+            stored[name] = value
+    return stored
+
+
+def _file(name: str) -> str:
+    """Return a suite or a profile by its name; a file by its absolute path."""
+    return str(Path(name).absolute()) if name.endswith((".py", ".toml")) else name

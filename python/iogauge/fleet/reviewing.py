@@ -1,0 +1,195 @@
+"""Reviews the drives of many hosts at once: what hosts there are, what each has to do, and the sitting that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Unpack
+
+from iogauge.errors import UsageError
+from iogauge.fleet.control.link import Link
+from iogauge.fleet.control.session import OnPreflight, Sitting, hold
+from iogauge.fleet.dask.cluster import local_fleet, scheduled_fleet, ssh_fleet
+from iogauge.fleet.hosts import HostEntry, load_hosts
+from iogauge.fleet.planning import planned, requests
+from iogauge.fleet.progress import OnFleetProgress
+from iogauge.fleet.saved import Fleet
+from iogauge.library.options import ReviewOptions, StrPath, as_list, require_choice, require_whole
+from iogauge.library.public import public
+from iogauge.library.review import refuse_with_resume
+from iogauge.schema.fleet import FleetManifest, FleetMode, HostOutcome
+from iogauge.store.fleet import FleetStore
+from iogauge.store.outputs import Claims
+from iogauge.text.option import option
+
+MOST_LOCAL = 1000
+
+
+@public
+def review(
+    targets: Sequence[StrPath] | StrPath = (),
+    *,
+    hosts: StrPath | None = None,
+    local: int | None = None,
+    scheduler: str | None = None,
+    keys: StrPath | None = None,
+    output: StrPath | None = None,
+    resume: StrPath | None = None,
+    mode: str = "together",
+    stagger: float | str = "0s",
+    destroy: Sequence[str] | str = (),
+    shared: bool = False,
+    on_preflight: OnPreflight | None = None,
+    on_progress: OnFleetProgress = lambda _: None,
+    **options: Unpack[ReviewOptions],
+) -> Fleet:
+    """Review targets on many hosts at once; return the saved fleet.
+
+    A host that is lost on the way, or refuses, is named in the fleet as missing; the others go on.
+
+    Args:
+        targets: on every host, unless the hosts file names others. ``{host}`` in one stands for the host's name.
+        hosts: a TOML file of computers, each reached by ssh. Connections are encrypted.
+        local: so many processes of this computer are the hosts.
+        scheduler: the address of a Dask scheduler, each of whose workers is a host.
+        keys: the directory of certificates that ``make_keys`` made. Needed beyond this computer with ``scheduler``.
+        output: the directory to save in; by default a new one here.
+        resume: continue the fleet in this directory, as it was planned: fetch what hosts saved, run what is missing.
+        mode: ``"together"``, every step starts at the same instant on all hosts; ``"staggered"``, each host starts
+            ``stagger`` after the one before it; ``"independent"``, each host as fast as it can.
+        stagger: seconds, or text such as ``"30s"``.
+        destroy: drives whose content may be lost: ``"HOST:SERIAL"``, or ``"HOST:PATH"``.
+        shared: allow a drive to be used by several hosts.
+        on_preflight: is called with what the hosts said of themselves (``Preflight``) before anything runs; returns
+            whether to begin, on the hosts that do not refuse. By default, no host may refuse.
+        on_progress: is called with each piece of news (``FleetProgress``), as ``print`` can be.
+        options: of each host's review; see ``iogauge.ReviewOptions``.
+
+    Raises:
+        UsageError: an option is invalid.
+        IogaugeError: hosts cannot be reached or refuse, or nothing can be saved.
+        Interrupted: Ctrl-C, after all hosts have ended; what they completed is saved.
+    """
+    where = _Where.named(hosts=hosts, local=local, scheduler=scheduler, keys=keys)
+    with_meter = partial(requests, destroy=as_list(destroy), meter=options.get("meter"))
+    sitting = partial(Sitting, shared=shared, on_preflight=on_preflight, on_progress=on_progress)
+    if resume is not None:
+        passed = {"targets": targets or None, "output": output, **options}
+        refuse_with_resume([name for name, value in passed.items() if value is not None and name != "meter"])
+        store = FleetStore.open(Path(resume))
+        manifest = store.manifest
+        missing = [host.name for host in manifest.hosts if host.outcome is not HostOutcome.DONE]
+        if not missing:
+            return Fleet(store)
+        _refuse_unnamed(where, manifest, store.path)
+        with where.links(missing) as links:
+            there = [link for link in links if link.name in missing]
+            names = [link.name for link in there]
+            return Fleet(
+                hold(
+                    sitting(
+                        manifest=manifest,
+                        requests=with_meter(manifest, names),
+                        stored=partial(_continued, store),
+                    ),
+                    there,
+                )
+            )
+    require_choice("mode", mode, [*FleetMode])
+    path = Path(output or f"iogauge-fleet-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    Claims().new_directory(path)
+    with where.links(where.names()) as links:
+        names = [link.name for link in links]
+        manifest = planned(
+            names,
+            {entry.name: entry for entry in where.entries},
+            as_list(targets),
+            mode=FleetMode(mode),
+            stagger=stagger,
+            is_local=where.is_local,
+            options=options,
+        )
+        return Fleet(
+            hold(
+                sitting(
+                    manifest=manifest,
+                    requests=with_meter(manifest, names),
+                    stored=partial(FleetStore.create, path),
+                ),
+                links,
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Where:
+    """Where the hosts of a fleet are: here, unless there are ``entries`` or a ``scheduler``."""
+
+    local: int
+    entries: tuple[HostEntry, ...]
+    scheduler: str | None
+    keys: Path | None
+
+    @classmethod
+    def named(
+        cls, *, hosts: StrPath | None, local: int | None, scheduler: str | None, keys: StrPath | None
+    ) -> _Where:
+        """Return where the hosts are. Raises UsageError if several places are named."""
+        names = {"hosts": hosts, "local": local, "scheduler": scheduler}
+        several = [option(name) for name, value in names.items() if value is not None]
+        if len(several) > 1:
+            raise UsageError(f"{', '.join(several)} exclude each other", hint="say once where the hosts are")
+        if local is not None:
+            require_whole("local", local, least=1, most=MOST_LOCAL)
+        return cls(
+            local=local or 0,
+            entries=() if hosts is None else load_hosts(Path(hosts)),
+            scheduler=scheduler,
+            keys=None if keys is None else Path(keys),
+        )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the hosts are processes of this computer."""
+        return self.scheduler is None and not self.entries
+
+    def names(self) -> list[str]:
+        """Return the names of the hosts; none if a scheduler knows them. Raises UsageError if no host is named."""
+        if self.scheduler is not None:
+            return []
+        if not self.entries and not self.local:
+            raise UsageError(
+                "no hosts are named",
+                hint=f"{option('local', 4)}, {option('hosts', 'FILE')} or {option('scheduler', 'ADDRESS')}",
+            )
+        digits = len(str(self.local))
+        return [entry.name for entry in self.entries] or [
+            f"local{number:0{digits}}" for number in range(1, self.local + 1)
+        ]
+
+    def links(self, names: Sequence[str]) -> AbstractContextManager[tuple[Link, ...]]:
+        """Return the links to these hosts; a scheduler's are all that it has."""
+        if self.scheduler is not None:
+            return scheduled_fleet(self.scheduler, keys=self.keys)
+        if self.entries:
+            return ssh_fleet([entry for entry in self.entries if entry.name in names], keys=self.keys)
+        return local_fleet(names, keys=self.keys)
+
+
+def _refuse_unnamed(where: _Where, manifest: FleetManifest, path: Path) -> None:
+    """Raise UsageError if the hosts of a fleet are other computers, and nothing says how to reach them."""
+    if where.is_local and any(host.address for host in manifest.hosts):
+        raise UsageError(
+            f"{path}: its hosts are other computers, which must be named again",
+            hint=f"add {option('hosts', 'FILE')} or {option('scheduler', 'ADDRESS')}",
+        )
+
+
+def _continued(store: FleetStore, manifest: FleetManifest) -> FleetStore:
+    """Return a fleet that goes on, with its manifest replaced."""
+    store.save_manifest(manifest)
+    return store

@@ -1,0 +1,128 @@
+"""The conclusions on a fleet as sentences: which drives, hosts and models are slow, who is missing, how even it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from iogauge.report.fleet.view import KINDS, FleetView, Host, Slow, Start
+from iogauge.text import numbers
+from iogauge.text.numbers import capitalised
+
+MOST_NAMES = 3
+"""The most slow drives or missing hosts that a sentence names; it counts the others."""
+
+
+def answer(view: FleetView) -> str:
+    """Return the answer in a sentence or a few: what is slow, and which hosts are missing."""
+    return " ".join([*_slow(view), *_missing(view)])
+
+
+def findings(view: FleetView) -> list[str]:
+    """Return what was concluded, a sentence each: what is slow, the widest first, and what was not told apart."""
+    slow = [slow for kind in KINDS for slow in view.slow_of(kind)]
+    return [
+        *(f"{capitalised(it.kind)} {it.name}: {it.why}." for it in slow),
+        *view.undecided,
+        *_detectable(view),
+    ]
+
+
+def circumstances(view: FleetView) -> list[str]:
+    """Return how the fleet ran, a sentence each: its starts, what is left out, and what differs between hosts."""
+    sentences = [*_starts(view), *_excluded(view)]
+    if view.differences:
+        facts = ", ".join(difference.fact for difference in view.differences)
+        sentences.append(f"Hosts differ in {facts}, which may explain differences in the figures.")
+    return sentences
+
+
+def missing_host(host: Host) -> str:
+    """Return a host and why it is missing: ``r9 (lost: no answer for 10 s)``."""
+    # Of the other outcomes, the reason says how far the host came.
+    completed = f", {numbers.counted(host.steps, 'step')} complete" if host.outcome == "lost" else ""
+    return f"{host.name} ({host.outcome}{': ' + host.why if host.why else ''}{completed})"
+
+
+def late(starts: Sequence[Start]) -> tuple[float, float]:
+    """Return how late at most 99 % of starts were in either direction, and the largest bound; in ns.
+
+    >>> late([Start(host="a", step="1", late_ns=-20.0, bound_ns=5.0)])
+    (20.0, 5.0)
+    """
+    lateness = sorted(abs(start.late_ns) for start in starts)
+    return lateness[math.ceil(0.99 * len(lateness)) - 1], max(start.bound_ns for start in starts)
+
+
+def _slow(view: FleetView) -> Iterator[str]:
+    if not view.judged:
+        yield f"No drive was judged: {_reason(view)}"
+        return
+    for kind in KINDS[:-1]:
+        if slow := view.slow_of(kind):
+            yield f"{numbers.counted(len(slow), kind)} {_are(slow)} slow: {_named(slow)}."
+    of = f"of {len(view.judged):,} drives"
+    if slow := view.slow_of("drive"):
+        yield f"{len(slow):,} {of} {_are(slow)} slow: {_named(slow)}."
+    else:
+        yield f"{'No other drive' if view.slow else 'None'} {of} is slow beside its peers."
+
+
+def _detectable(view: FleetView) -> Iterator[str]:
+    if view.detectable is not None:
+        yield (
+            f"A drive with {view.detectable:.2f}x the latency of its peers would be found in 95 of 100 cases; "
+            f"at most {numbers.percent(view.false_rate, 1)} of findings are expected to be false."
+        )
+
+
+def _reason(view: FleetView) -> str:
+    if not view.drives:
+        return "no host has measured anything."
+    return view.undecided[0] if view.undecided else "each has too few peers."
+
+
+def _are(slow: Sequence[Slow]) -> str:
+    return "is" if len(slow) == 1 else "are"
+
+
+def _named(slow: Sequence[Slow]) -> str:
+    names = [f"{it.name} ({_ratio(it)}{_more(it)})" for it in slow[:MOST_NAMES]]
+    more = [f"{len(slow) - MOST_NAMES} more"] if len(slow) > MOST_NAMES else []
+    return numbers.listed([*names, *more])
+
+
+def _more(slow: Slow) -> str:
+    if slow.kind != "drive":
+        return f"; {numbers.counted(slow.drives, 'drive')}"
+    return "; at times" if slow.at_times else ""
+
+
+def _ratio(slow: Slow) -> str:
+    ratio, _, interval = numbers.times(slow.slowness, slow.low, slow.high).partition(" (")
+    return f"{ratio}, {interval.removesuffix(')')}"
+
+
+def _missing(view: FleetView) -> Iterator[str]:
+    if not view.missing:
+        return
+    names = [missing_host(host) for host in view.missing[:MOST_NAMES]]
+    more = len(view.missing) - MOST_NAMES
+    is_missing = "is missing" if len(view.missing) == 1 else "are missing"
+    listed = numbers.listed([*names, *([f"{more} more"] if more > 0 else [])])
+    yield f"{numbers.counted(len(view.missing), 'host')} {is_missing}: {listed}."
+
+
+def _starts(view: FleetView) -> Iterator[str]:
+    if view.starts:
+        p99_ns, bound_ns = late(view.starts)
+        yield (
+            f"Hosts began steps within {numbers.duration(p99_ns, 2)} of the plan (p99), "
+            f"as far as their clocks are known (±{numbers.duration(bound_ns, 2)})."
+        )
+
+
+def _excluded(view: FleetView) -> Iterator[str]:
+    excluded_s = sum(group.excluded_s for group in view.groups_by("fleet"))
+    if excluded_s > 0:
+        yield f"Not all hosts ran for {numbers.clock_time(excluded_s)}, which the fleet's figures leave out."

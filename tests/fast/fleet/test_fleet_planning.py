@@ -1,0 +1,70 @@
+"""Which hosts review what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from iogauge.errors import UsageError
+from iogauge.fleet.hosts import HostEntry
+from iogauge.fleet.planning import planned, requests
+from iogauge.schema.fleet import FleetManifest, FleetMode
+
+
+def fleet(**changes: Any) -> FleetManifest:
+    names = changes.pop("names", ["x", "y"])
+    arguments: dict[str, Any] = {
+        "entries": {},
+        "targets": ["model:p4800x"],
+        "mode": FleetMode.TOGETHER,
+        "stagger": "0s",
+        "is_local": True,
+        "options": {"seed": 7, "suites": "mixed"},
+    }
+    arguments |= changes
+    return planned(names, arguments.pop("entries"), arguments.pop("targets"), **arguments)
+
+
+def test_hosts_that_start_together_have_their_steps_in_one_order() -> None:
+    assert {host.seed for host in fleet().hosts} == {7}
+    seeds = [host.seed for host in fleet(mode=FleetMode.INDEPENDENT).hosts]
+    assert len(set(seeds)) == 2
+    assert seeds == [host.seed for host in fleet(mode=FleetMode.INDEPENDENT).hosts]
+
+
+def test_the_hosts_file_names_other_targets() -> None:
+    entries = {"y": HostEntry(name="y", address="192.0.2.1", targets=("/dev/sdb",), labels={"zone": "b"})}
+    hosts = fleet(entries=entries, targets=["/data/{host}.bin"], is_local=False).hosts
+    assert [host.targets for host in hosts] == [("/data/x.bin",), ("/dev/sdb",)]
+    assert hosts[1].labels == {"zone": "b"}
+    assert hosts[1].address == "192.0.2.1"
+
+
+def test_relative_paths_are_for_this_computer_only() -> None:
+    assert fleet(targets=["disk.bin"]).hosts[0].targets[0].startswith("/")
+    with pytest.raises(UsageError, match=r"disk\.bin"):
+        fleet(targets=["disk.bin"], is_local=False)
+
+
+def test_only_staggered_hosts_have_a_stagger() -> None:
+    assert fleet(mode=FleetMode.STAGGERED, stagger="1.5").stagger_ns == 1_500_000_000
+    with pytest.raises(UsageError, match="only for hosts that are staggered"):
+        fleet(stagger="3s")
+    with pytest.raises(UsageError):
+        fleet(mode=FleetMode.STAGGERED, stagger="0s")
+
+
+def test_each_host_may_destroy_what_is_named_for_it() -> None:
+    wanted = requests(fleet(), ["x", "y"], ["y:S1", "y:/dev/by:path"])
+    assert (wanted["x"].destroy, wanted["y"].destroy) == ((), ("S1", "/dev/by:path"))
+    for text in ("S1", "z:S1", "y:"):
+        with pytest.raises(UsageError, match="names no host"):
+            requests(fleet(), ["x"], [text])
+
+
+def test_a_meter_is_never_stored() -> None:
+    manifest = fleet(options={"seed": 7, "suites": ["idle-power"], "meter": "cat /dev/zero"})
+    assert "meter" not in manifest.model_dump_json()
+    assert requests(manifest, ["x"], [])["x"].options == {"suites": ["idle-power"]}
+    assert requests(manifest, ["x"], [], meter="watts")["x"].options["meter"] == "watts"

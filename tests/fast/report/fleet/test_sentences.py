@@ -1,0 +1,72 @@
+"""The answer on a fleet in words: what is slow, who is missing, how even it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from iogauge.report.fleet.sentences import answer, circumstances, findings, late
+from iogauge.report.fleet.view import Start
+from tests.fast.report.fleet.made_up import empty, fleet, healthy
+
+
+def test_the_answer_names_what_is_slow_and_who_is_missing() -> None:
+    assert answer(fleet()) == (
+        "1 host is slow: r4 (1.180x, 1.140 to 1.220; 8 drives). "
+        "1 of 72 drives is slow: r7-nvme3 of host r7 (1.31x, 1.22 to 1.40). "
+        "1 host is missing: r9 (lost: no answer for 10 s, 3 steps complete)."
+    )
+
+
+def test_a_healthy_fleet_has_no_finding() -> None:
+    assert answer(healthy()) == "None of 16 drives is slow beside its peers."
+    assert findings(healthy()) == []
+
+
+def test_many_are_counted_after_the_first() -> None:
+    view = fleet()
+    slow = [
+        replace(view.slow[0], name=f"d{number} of host r1", slowness=2 - number / 10) for number in range(5)
+    ]
+    missing = [replace(view.hosts[8], name=f"m{number}") for number in range(5)]
+    text = answer(replace(view, slow=tuple(slow), hosts=(*view.hosts[:8], *missing)))
+    assert "5 of 72 drives are slow: d0 of host r1" in text
+    assert "and 2 more. 5 hosts are missing: m0" in text
+    assert "d3" not in text
+    assert "m3" not in text
+
+
+def test_slow_at_times_is_said() -> None:
+    view = fleet()
+    assert "1.22 to 1.40; at times)" in answer(replace(view, slow=(replace(view.slow[0], at_times=True),)))
+
+
+def test_without_peers_the_reason_is_the_answer() -> None:
+    view = fleet()
+    alone = tuple(replace(drive, slowness=None, rate=None) for drive in view.drives[:2])
+    unjudged = replace(view, drives=alone, slow=(), undecided=("Model X has 2 drives.",))
+    assert answer(unjudged).startswith("No drive was judged: Model X has 2 drives. 1 host is missing")
+    assert answer(empty()).startswith(
+        "No drive was judged: no host has measured anything. 10 hosts are missing"
+    )
+
+
+def test_findings_are_the_widest_first() -> None:
+    host, drive = findings(fleet())
+    assert host.startswith("Host r4: the latency of its 8 drives")
+    assert (
+        drive == "Drive r7-nvme3 of host r7: slow throughout: 1.31x (1.22 to 1.40) the latency of its peers."
+    )
+
+
+def test_what_is_left_out_and_what_differs_is_said() -> None:
+    _, excluded, differing = circumstances(fleet())
+    assert excluded == "Not all hosts ran for 2 s, which the fleet's figures leave out."
+    assert differing.startswith("Hosts differ in kernel, governor,")
+
+
+def test_lateness_is_that_of_99_in_100_starts_early_or_late() -> None:
+    starts = [
+        Start(host=f"r{number}", step="1", late_ns=-1e3 if number else 9e9, bound_ns=number)
+        for number in range(200)
+    ]
+    assert late(starts) == (1e3, 199)
