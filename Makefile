@@ -25,7 +25,7 @@ SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published
 SYSTEM_TOOLS := blkparse chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices \
-	test-alone vm-image test-vm test-vm-guests test-wheel test-arm fuzz demo docs man bench wheels deb image clean
+	test-alone test-fleet vm-image test-vm test-vm-guests test-wheel test-arm fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo "make check        formatting, lints, types, order of dependence"
 	@echo "make test-timed   TIMES over (20): tests that read a clock or start processes and threads; for a busy machine"
 	@echo "make test-system  as root: real block devices, fio cross-checks"
+	@echo "make test-fleet   as root: fleets that lose hosts, controllers and networks (minutes)"
 	@echo "make test-vm      as root: a guest in QEMU with NVMe drives (minutes; downloads Debian once)"
 	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
 	@echo "make docs         the documents as a searchable site, in site/"
@@ -104,7 +105,12 @@ test-devices: setup
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
-	@$(PYTEST) --dist loadfile -m "not alone" tests/system
+	@$(PYTEST) --dist loadfile -m "not alone and not fleet" tests/system
+
+# Fleets of real processes in network namespaces: killed, cut off, on a full disk. They mostly wait for leases to end.
+test-fleet: setup
+	@[ "$$(id -u)" = 0 ] || { echo "make test-fleet needs root: it makes network namespaces" >&2; exit 1; }
+	@$(BIN)/python -m pytest -n 0 -m fleet tests/system/fleet
 
 test-alone: setup
 	@$(BIN)/python -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests/system)

@@ -26,6 +26,10 @@ class UsageError(IogaugeError):
     """An invalid request, whatever its target. Nothing was done."""
 
 
+class InUseError(IogaugeError):
+    """Another process uses a drive or a directory. Once that has ended, the same succeeds."""
+
+
 class UnknownNameError(UsageError, KeyError):
     """A result has no part of this name; the hint lists the names that it has."""
 

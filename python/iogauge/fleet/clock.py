@@ -1,10 +1,9 @@
 """How a host's clock compares with the controller's: an offset, and a bound that it is within.
 
 In an exchange the controller reads its clock, asks, the host reads its own clock twice, when the question came and when
-its answer leaves, and the controller reads its clock again. Nothing is assumed of the time that question and answer
-were under way, but that it is not negative. So the first reading of the host is no later than its answer, and the
-exchange holds the offset in an interval as wide as the round trip. The intervals of many exchanges all hold it, and so
-does what they share.
+its answer leaves, and the controller reads its clock again. The network may take any time in either direction. The
+question was sent before it came, and the answer left before it returned, so each exchange bounds the offset by an
+interval as wide as the round trip. The offset lies in the intersection of the intervals of many exchanges.
 
 Two clocks drift apart. That they do so by at most ``MOST_DRIFT`` widens what an old measurement says. Between two
 measurements their drift changes little, so the offset lies near a straight line; ``MOST_WANDER`` says how near.

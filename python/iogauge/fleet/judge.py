@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,8 +37,13 @@ def judge(store: FleetStore, *, rate: float = RATE) -> SlowDrives:
 def observations(store: FleetStore) -> DriveObservations:
     """Return what a saved fleet has of its drives. Raises IogaugeError if a file is damaged."""
     rows = [row for host in store.manifest.hosts for row in _rows(store, host)]
+    # A drive that several hosts use, or files on it, is to each of them a drive of its own.
+    users = Counter(name for name, _ in {(row.drive.name, row.drive.host) for row in rows})
     return DriveObservations(
-        drive=[row.drive.name for row in rows],
+        drive=[
+            row.drive.name if users[row.drive.name] == 1 else f"{row.drive.host}:{row.drive.name}"
+            for row in rows
+        ],
         host=[row.drive.host for row in rows],
         model=[row.drive.model for row in rows],
         firmware=[row.drive.firmware for row in rows],
@@ -46,8 +52,6 @@ def observations(store: FleetStore) -> DriveObservations:
         batch=np.array([row.number for row in rows], dtype=np.int64),
         iops=np.array([row.batch.iops for row in rows], dtype=np.float64),
         mean_ns=np.array([row.batch.mean_ns for row in rows], dtype=np.float64),
-        p99_ns=np.array([row.batch.p99_ns for row in rows], dtype=np.float64),
-        count=np.array([row.batch.count for row in rows], dtype=np.int64),
     )
 
 

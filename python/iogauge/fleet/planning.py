@@ -14,7 +14,7 @@ from iogauge.fleet.hosts import HostEntry
 from iogauge.library import quantities
 from iogauge.library.options import MOST_SEED, ReviewOptions, as_list, require_whole
 from iogauge.reviews.ordering import seed_of
-from iogauge.schema.fleet import FleetHost, FleetManifest, FleetMode
+from iogauge.schema.fleet import FleetHost, FleetManifest, FleetMode, Reach
 from iogauge.target import is_model
 from iogauge.text.option import either, option
 
@@ -26,7 +26,7 @@ def planned(
     *,
     mode: FleetMode,
     stagger: float | str,
-    is_local: bool,
+    reach: Reach,
     options: ReviewOptions,
 ) -> FleetManifest:
     """Return the manifest of a new fleet.
@@ -35,7 +35,7 @@ def planned(
         names: of the hosts; ``entries``: what the hosts file says of them.
         targets: of the hosts for which that names none.
         mode: when hosts start their steps; ``stagger``: seconds or text, only if they are staggered.
-        is_local: whether the hosts are processes of this computer, where relative paths mean the same.
+        reach: how the hosts are reached; in processes of this computer, relative paths mean the same.
         options: of every host's review.
 
     Raises UsageError for what is invalid.
@@ -56,10 +56,16 @@ def planned(
     for name in names:
         entry = entries.get(name)
         own = entry.targets if entry and entry.targets else targets
+        # A suite of the user's can name targets of its own.
+        if not own and not any(map(_is_file, as_list(options.get("suites") or ()))):
+            raise UsageError(
+                f"{name}: it has no target",
+                hint="name a target for all hosts, or targets of each in the hosts file",
+            )
         hosts.append(
             FleetHost(
                 name=name,
-                targets=tuple(_target(target, name, is_local=is_local) for target in own),
+                targets=tuple(_target(target, name, is_local=reach is Reach.LOCAL) for target in own),
                 labels=dict(entry.labels) if entry else {},
                 address=entry.address if entry else "",
                 # With one seed, all hosts have their steps in one order, and can start each together.
@@ -69,6 +75,7 @@ def planned(
     return FleetManifest(
         id=uuid.uuid4().hex,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        reach=reach,
         mode=mode,
         stagger_ns=stagger_ns,
         seed=seed,
@@ -78,12 +85,18 @@ def planned(
 
 
 def requests(
-    manifest: FleetManifest, names: Iterable[str], destroy: Sequence[str], *, meter: str | None = None
+    manifest: FleetManifest,
+    names: Iterable[str],
+    destroy: Sequence[str],
+    *,
+    meter: str | None = None,
+    reads_go_on: bool = False,
 ) -> dict[str, HostRequest]:
     """Return what each of these hosts has to do.
 
-    ``destroy``: ``HOST:SERIAL`` or ``HOST:PATH``; ``meter``: the user's command, which no file may name. Raises
-    UsageError for a host in ``destroy`` that there is not.
+    ``destroy``: ``HOST:SERIAL`` or ``HOST:PATH``; ``meter``: the user's command, which no file may name;
+    ``reads_go_on``: whether a review that only reads goes on when the controller is lost. Raises UsageError for a host
+    in ``destroy`` that there is not.
     """
     allowed: dict[str, list[str]] = {host.name: [] for host in manifest.hosts}
     for text in destroy:
@@ -103,6 +116,7 @@ def requests(
             destroy=tuple(allowed[name]),
             options=options,
             seed=manifest.host(name).seed,
+            reads_go_on=reads_go_on,
             waits=manifest.mode is not FleetMode.INDEPENDENT,
             for_command=bool(either(command="yes", library="")),
         )
@@ -137,4 +151,9 @@ def _stored(options: ReviewOptions) -> dict[str, object]:
 
 def _file(name: str) -> str:
     """Return a suite or a profile by its name; a file by its absolute path."""
-    return str(Path(name).absolute()) if name.endswith((".py", ".toml")) else name
+    return str(Path(name).absolute()) if _is_file(name) else name
+
+
+def _is_file(name: str) -> bool:
+    """Return whether a suite or a profile is named by a file."""
+    return name.endswith((".py", ".toml"))

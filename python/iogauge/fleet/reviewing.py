@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from iogauge.errors import UsageError
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.fleet.control.controller import PATIENCE, Patience, patience_on_one_computer
 from iogauge.fleet.control.link import Link
 from iogauge.fleet.control.session import OnPreflight, Sitting, hold
 from iogauge.fleet.dask.cluster import local_fleet, scheduled_fleet, ssh_fleet
+from iogauge.fleet.host.messages import HostRequest
 from iogauge.fleet.hosts import HostEntry, load_hosts
 from iogauge.fleet.planning import planned, requests
-from iogauge.fleet.progress import OnFleetProgress
+from iogauge.fleet.progress import FleetProgress, OnFleetProgress
 from iogauge.fleet.saved import Fleet
 from iogauge.library.options import ReviewOptions, StrPath, as_list, require_choice, require_whole
 from iogauge.library.public import public
 from iogauge.library.review import refuse_with_resume
-from iogauge.schema.fleet import FleetManifest, FleetMode, HostOutcome
+from iogauge.schema.fleet import FleetEvent, FleetManifest, FleetMode, HostOutcome, Reach
 from iogauge.store.fleet import FleetStore
 from iogauge.store.outputs import Claims
 from iogauge.text.option import option
 
 MOST_LOCAL = 1000
+_MOST_NAMES = 10
 
 
 @public
@@ -43,6 +46,7 @@ def review(
     stagger: float | str = "0s",
     destroy: Sequence[str] | str = (),
     shared: bool = False,
+    reads_go_on: bool = False,
     on_preflight: OnPreflight | None = None,
     on_progress: OnFleetProgress = lambda _: None,
     **options: Unpack[ReviewOptions],
@@ -64,6 +68,7 @@ def review(
         stagger: seconds, or text such as ``"30s"``.
         destroy: drives whose content may be lost: ``"HOST:SERIAL"``, or ``"HOST:PATH"``.
         shared: allow a drive to be used by several hosts.
+        reads_go_on: let reviews that only read go on when the controller is lost; a later ``resume`` fetches them.
         on_preflight: is called with what the hosts said of themselves (``Preflight``) before anything runs; returns
             whether to begin, on the hosts that do not refuse. By default, no host may refuse.
         on_progress: is called with each piece of news (``FleetProgress``), as ``print`` can be.
@@ -75,54 +80,86 @@ def review(
         Interrupted: Ctrl-C, after all hosts have ended; what they completed is saved.
     """
     where = _Where.named(hosts=hosts, local=local, scheduler=scheduler, keys=keys)
-    with_meter = partial(requests, destroy=as_list(destroy), meter=options.get("meter"))
+    requests_of = partial(
+        requests, destroy=as_list(destroy), meter=options.get("meter"), reads_go_on=reads_go_on
+    )
     sitting = partial(Sitting, shared=shared, on_preflight=on_preflight, on_progress=on_progress)
     if resume is not None:
         passed = {"targets": targets or None, "output": output, **options}
         refuse_with_resume([name for name, value in passed.items() if value is not None and name != "meter"])
-        store = FleetStore.open(Path(resume))
-        manifest = store.manifest
-        missing = [host.name for host in manifest.hosts if host.outcome is not HostOutcome.DONE]
-        if not missing:
-            return Fleet(store)
-        _refuse_unnamed(where, manifest, store.path)
-        with where.links(missing) as links:
-            there = [link for link in links if link.name in missing]
-            names = [link.name for link in there]
-            return Fleet(
-                hold(
-                    sitting(
-                        manifest=manifest,
-                        requests=with_meter(manifest, names),
-                        stored=partial(_continued, store),
-                    ),
-                    there,
-                )
-            )
+        return _resumed(Path(resume), where, requests_of, sitting, on_progress)
     require_choice("mode", mode, [*FleetMode])
     path = Path(output or f"iogauge-fleet-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     Claims().new_directory(path)
-    with where.links(where.names()) as links:
+    plan = partial(
+        planned,
+        entries={entry.name: entry for entry in where.entries},
+        targets=as_list(targets),
+        mode=FleetMode(mode),
+        stagger=stagger,
+        reach=where.reach,
+        options=options,
+    )
+    # What is invalid is found before hosts are started. A scheduler's hosts have no names yet.
+    expected = where.names()
+    manifest = plan(expected)
+    if expected:
+        requests_of(manifest, expected)
+    with ExitStack() as stack:
+        links = stack.enter_context(where.links(expected))
         names = [link.name for link in links]
-        manifest = planned(
-            names,
-            {entry.name: entry for entry in where.entries},
-            as_list(targets),
-            mode=FleetMode(mode),
-            stagger=stagger,
-            is_local=where.is_local,
-            options=options,
-        )
+        manifest = plan(names)
+
+        def created(manifest: FleetManifest) -> FleetStore:
+            store = FleetStore.create(path, manifest)
+            stack.enter_context(store.lock())
+            return store
+
         return Fleet(
             hold(
                 sitting(
                     manifest=manifest,
-                    requests=with_meter(manifest, names),
-                    stored=partial(FleetStore.create, path),
+                    requests=requests_of(manifest, names),
+                    stored=created,
+                    patience=where.patience(len(names)),
                 ),
                 links,
             )
         )
+
+
+def _resumed(
+    path: Path,
+    where: _Where,
+    requests_of: Callable[[FleetManifest, Iterable[str]], dict[str, HostRequest]],
+    sitting: Callable[..., Sitting],
+    on_progress: OnFleetProgress,
+) -> Fleet:
+    """Continue a saved fleet. Nobody else can from the first look at it to the end."""
+    with FleetStore.open(path).lock():
+        store = FleetStore.open(path)
+        manifest = store.manifest
+        missing = [host.name for host in manifest.hosts if host.outcome is not HostOutcome.DONE]
+        if not missing:
+            return Fleet(store)
+        _refuse_elsewhere(where, manifest, path)
+        requests_of(manifest, missing)
+        with where.links(missing) as links:
+            there = [link for link in links if link.name in missing]
+            names = [link.name for link in there]
+            if absent := [name for name in missing if name not in names]:
+                _tell_absent(store, absent, on_progress, all_of_them=not there)
+            return Fleet(
+                hold(
+                    sitting(
+                        manifest=manifest,
+                        requests=requests_of(manifest, names),
+                        stored=partial(_continued, store),
+                        patience=where.patience(len(names)),
+                    ),
+                    there,
+                )
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +190,11 @@ class _Where:
         )
 
     @property
-    def is_local(self) -> bool:
-        """Whether the hosts are processes of this computer."""
-        return self.scheduler is None and not self.entries
+    def reach(self) -> Reach:
+        """How the hosts are reached."""
+        if self.scheduler is not None:
+            return Reach.SCHEDULER
+        return Reach.SSH if self.entries else Reach.LOCAL
 
     def names(self) -> list[str]:
         """Return the names of the hosts; none if a scheduler knows them. Raises UsageError if no host is named."""
@@ -171,6 +210,10 @@ class _Where:
             f"local{number:0{digits}}" for number in range(1, self.local + 1)
         ]
 
+    def patience(self, hosts: int) -> Patience:
+        """Return how patient the controller is with so many hosts."""
+        return patience_on_one_computer(hosts) if self.reach is Reach.LOCAL else PATIENCE
+
     def links(self, names: Sequence[str]) -> AbstractContextManager[tuple[Link, ...]]:
         """Return the links to these hosts; a scheduler's are all that it has."""
         if self.scheduler is not None:
@@ -180,13 +223,34 @@ class _Where:
         return local_fleet(names, keys=self.keys)
 
 
-def _refuse_unnamed(where: _Where, manifest: FleetManifest, path: Path) -> None:
-    """Raise UsageError if the hosts of a fleet are other computers, and nothing says how to reach them."""
-    if where.is_local and any(host.address for host in manifest.hosts):
-        raise UsageError(
-            f"{path}: its hosts are other computers, which must be named again",
-            hint=f"add {option('hosts', 'FILE')} or {option('scheduler', 'ADDRESS')}",
-        )
+def _refuse_elsewhere(where: _Where, manifest: FleetManifest, path: Path) -> None:
+    """Raise UsageError if the hosts are named in another way than before: they would be other computers."""
+    if where.reach is manifest.reach:
+        return
+    match manifest.reach:
+        case Reach.LOCAL:
+            raise UsageError(
+                f"{path}: its hosts are processes of this computer", hint="name no other hosts to resume it"
+            )
+        case Reach.SSH:
+            hint = f"add {option('hosts', 'FILE')}"
+        case Reach.SCHEDULER:
+            hint = f"add {option('scheduler', 'ADDRESS')}"
+    raise UsageError(f"{path}: its hosts are other computers, which must be named again", hint=hint)
+
+
+def _tell_absent(
+    store: FleetStore, absent: Sequence[str], on_progress: OnFleetProgress, *, all_of_them: bool
+) -> None:
+    """Record and report which missing hosts are not there. Raises IogaugeError if none is."""
+    names = ", ".join(absent[:_MOST_NAMES]) + (", ..." if len(absent) > _MOST_NAMES else "")
+    hint = "start them with the names that they had, or list them in the hosts file"
+    if all_of_them:
+        raise IogaugeError(f"{store.path}: none of the missing hosts is there: {names}", hint=hint)
+    at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    event = FleetEvent(at=at, kind="message", text=f"missing hosts that are not there: {names}; {hint}")
+    store.append(event)
+    on_progress(FleetProgress(hosts=len(store.manifest.hosts), event=event))
 
 
 def _continued(store: FleetStore, manifest: FleetManifest) -> FleetStore:

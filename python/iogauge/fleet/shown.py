@@ -19,6 +19,7 @@ from iogauge.report.fleet.view import (
     Group,
     Host,
     Moment,
+    Share,
     Slow,
     Standing,
     Start,
@@ -148,12 +149,19 @@ def _grouped(fleet: Fleet) -> Iterator[Group]:
 
 
 def _groups(group: MergedGroup, by: str, step: str) -> Iterator[Group]:
-    """Yield the figures of a group, one for each direction."""
+    """Yield the figures of a group, one for each direction.
+
+    A direction without a request is left out, unless the group has none at all: that is to be seen.
+    """
     lasted_s = int(group.moments.included.sum()) * group.interval_ns / 1e9
+    is_empty = not any(histogram.count for histogram in group.total.values())
     for direction, histogram in group.total.items():
-        if not histogram.count:
+        if not histogram.count and not is_empty:
             continue
         p50_ns, p99_ns, p999_ns, p9999_ns = (_quantile(histogram, q) for q in (0.5, 0.99, 0.999, 0.9999))
+        shares = (
+            sorted((count, host) for host, count in group.requests[direction].items()) if lasted_s else []
+        )
         yield Group(
             by=by,
             name=group.name or "all",
@@ -163,12 +171,14 @@ def _groups(group: MergedGroup, by: str, step: str) -> Iterator[Group]:
             missing=(*group.missing, *group.apart),
             requests=histogram.count,
             iops=histogram.count / lasted_s if lasted_s else None,
-            mean_ns=histogram.mean,
+            mean_ns=_finite(histogram.mean),
             p50_ns=p50_ns,
             p99_ns=p99_ns,
             p999_ns=p999_ns,
             p9999_ns=p9999_ns,
             excluded_s=len(group.excluded_s) * group.interval_ns / 1e9,
+            lowest=Share(host=shares[0][1], iops=shares[0][0] / lasted_s) if shares else None,
+            highest=Share(host=shares[-1][1], iops=shares[-1][0] / lasted_s) if shares else None,
         )
 
 

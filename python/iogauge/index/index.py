@@ -70,9 +70,7 @@ class Index:
             collection = Collection.open(directory)
             database = own_index(collection)
             return cls(database.path.parent, database, collection=collection)
-        directory = Path(directory)
-        if not directory.is_dir():
-            raise IogaugeError(f"{directory}: no such directory", hint="name a directory that holds reviews")
+        directory = _existing(directory)
         database = Database(directory)
         if database.is_private:
             say(
@@ -86,9 +84,7 @@ class Index:
 
         Raises IogaugeError if there is no such directory.
         """
-        directory = Path(directory)
-        if not directory.is_dir():
-            raise IogaugeError(f"{directory}: no such directory", hint="name a directory that holds reviews")
+        directory = _existing(directory)
         return cls(directory, Database(directory, private=True), frozenset(ids))
 
     def refresh(self, *, on_progress: OnProgress = lambda _: None, stop: Event | None = None) -> Changes:
@@ -333,3 +329,12 @@ class Index:
             raise IogaugeError(
                 f"the index has no answer: {error}", hint="choose other reviews or another figure"
             ) from error
+
+
+def _existing(directory: Path | str) -> Path:
+    """Return the directory. Raises IogaugeError if it does not exist, or is a file."""
+    path = Path(directory)
+    if not path.is_dir():
+        why = "is no directory" if path.exists() else "no such directory"
+        raise IogaugeError(f"{path}: {why}", hint="name a directory that holds reviews")
+    return path

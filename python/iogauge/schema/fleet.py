@@ -27,6 +27,16 @@ class FleetMode(StrEnum):
     """Every host starts its steps as it is ready."""
 
 
+class Reach(StrEnum):
+    """How the controller reaches the hosts of a fleet."""
+
+    LOCAL = "local"
+    """They are processes of its own computer."""
+    SSH = "ssh"
+    SCHEDULER = "scheduler"
+    """They are the workers of a Dask scheduler."""
+
+
 class HostOutcome(StrEnum):
     """What became of a host's part of a fleet's review."""
 
@@ -74,6 +84,7 @@ class FleetManifest(Model):
     """Unique; what hosts save belongs to a fleet by this id."""
     created: str
     """UTC, ISO 8601."""
+    reach: Reach = Reach.LOCAL
     mode: FleetMode = FleetMode.TOGETHER
     stagger_ns: NonNegative = 0
     """Time between the starts of two hosts, if they are staggered."""

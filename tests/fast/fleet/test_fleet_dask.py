@@ -196,9 +196,11 @@ def test_a_client_without_a_certificate_is_refused(tmp_path: Path) -> None:
         assert b"certificate required" in plain.stderr or plain.returncode
 
 
-def test_a_fleet_with_tls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keys", [Path("keys"), None])
+def test_a_fleet_of_this_computer_has_tls(tmp_path: Path, keys: Path | None) -> None:
     make_keys("keys", ["local1", "local2"])
-    with local_fleet(["local1", "local2"], keys=Path("keys")) as links:
+    with local_fleet(["local1", "local2"], keys=keys) as links:
+        assert all("--tls-key" in worker.cmdline() for worker in workers().values())
         received, answered = links[0].call("exchange").result(timeout=60)
         assert received <= answered <= time.monotonic_ns()
         exchange = links[1].exchange(timeout_s=60)

@@ -9,7 +9,7 @@ import pytest
 from iogauge.errors import UsageError
 from iogauge.fleet.hosts import HostEntry
 from iogauge.fleet.planning import planned, requests
-from iogauge.schema.fleet import FleetManifest, FleetMode
+from iogauge.schema.fleet import FleetManifest, FleetMode, Reach
 
 
 def fleet(**changes: Any) -> FleetManifest:
@@ -19,7 +19,7 @@ def fleet(**changes: Any) -> FleetManifest:
         "targets": ["model:p4800x"],
         "mode": FleetMode.TOGETHER,
         "stagger": "0s",
-        "is_local": True,
+        "reach": Reach.LOCAL,
         "options": {"seed": 7, "suites": "mixed"},
     }
     arguments |= changes
@@ -35,7 +35,7 @@ def test_hosts_that_start_together_have_their_steps_in_one_order() -> None:
 
 def test_the_hosts_file_names_other_targets() -> None:
     entries = {"y": HostEntry(name="y", address="192.0.2.1", targets=("/dev/sdb",), labels={"zone": "b"})}
-    hosts = fleet(entries=entries, targets=["/data/{host}.bin"], is_local=False).hosts
+    hosts = fleet(entries=entries, targets=["/data/{host}.bin"], reach=Reach.SSH).hosts
     assert [host.targets for host in hosts] == [("/data/x.bin",), ("/dev/sdb",)]
     assert hosts[1].labels == {"zone": "b"}
     assert hosts[1].address == "192.0.2.1"
@@ -44,7 +44,7 @@ def test_the_hosts_file_names_other_targets() -> None:
 def test_relative_paths_are_for_this_computer_only() -> None:
     assert fleet(targets=["disk.bin"]).hosts[0].targets[0].startswith("/")
     with pytest.raises(UsageError, match=r"disk\.bin"):
-        fleet(targets=["disk.bin"], is_local=False)
+        fleet(targets=["disk.bin"], reach=Reach.SSH)
 
 
 def test_only_staggered_hosts_have_a_stagger() -> None:
@@ -68,3 +68,9 @@ def test_a_meter_is_never_stored() -> None:
     assert "meter" not in manifest.model_dump_json()
     assert requests(manifest, ["x"], [])["x"].options == {"suites": ["idle-power"]}
     assert requests(manifest, ["x"], [], meter="watts")["x"].options["meter"] == "watts"
+
+
+def test_reads_go_on_if_told_so() -> None:
+    manifest = fleet()
+    told = requests(manifest, ["x"], [], reads_go_on=True)["x"]
+    assert (told.reads_go_on, requests(manifest, ["x"], [])["x"].reads_go_on) == (True, False)

@@ -63,6 +63,11 @@ def test_a_review_waits_before_each_step_and_is_saved(tmp_path: Path) -> None:
     ends = [event for event in running.events if event.kind == "step_end"]
     assert all(event.complete and "read" in event.text for event in ends)
     assert Review.open(tmp_path / "review").completed() == tuple(steps)
+    # Where the host keeps it, nobody needs to know.
+    assert not any("seed" in event.text for event in running.events)
+    again = Running(wanted, tmp_path / "review")
+    assert all(step.complete for step in again.until("planned").steps)
+    assert again.end().outcome is HostOutcome.DONE
 
 
 @pytest.mark.slow
@@ -154,6 +159,7 @@ def test_a_drive_in_use_is_refused(tmp_path: Path) -> None:
     end = second.end()
     assert end.outcome is HostOutcome.REFUSED
     assert "is using its drive: host a of fleet" in end.text
+    assert end.in_use
     assert end.hint
     assert not (tmp_path / "second").exists()
     first.process.tell(Command(kind="stop"))
@@ -167,6 +173,7 @@ def test_a_lease_for_another_drive_is_refused(tmp_path: Path) -> None:
     end = Running(wanted, tmp_path / "review", drives=("serial 1",)).end()
     assert end.outcome is HostOutcome.REFUSED
     assert "the lease is not for this drive" in end.text
+    assert not end.in_use
 
 
 @pytest.mark.slow

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError
+from iogauge.fleet.host import drives
 from iogauge.fleet.host.drives import DriveLocks, drives_of
+from iogauge.target.users.mounts import parse_mount
 
 HOLD = """
 import sys
@@ -91,3 +93,17 @@ def test_drive_models_are_no_drives(tmp_path: Path) -> None:
     DriveLocks("x").take("model:p4800x")
     DriveLocks("y").take("model:p4800x")
     assert len(drives_of([str(tmp_path / "a"), str(tmp_path / "b"), str(tmp_path / "a")])) == 2
+
+
+def test_a_file_of_a_network_file_system_has_its_path_as_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = {
+        "/": "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
+        "remote": f"2 1 0:9 / {tmp_path} rw - nfs4 server:/export rw",
+    }
+    monkeypatch.setattr(drives, "mounts_of", lambda _: [parse_mount(line) for line in tables.values()])
+    assert drives_of([str(tmp_path / "disk")]) == (f"network {tmp_path}/disk",)
+    # What is mounted above it is what is seen.
+    tables["local"] = f"3 2 8:2 / {tmp_path} rw - ext4 /dev/sdb1 rw"
+    assert drives_of([str(tmp_path / "disk")])[0].startswith("file ")

@@ -11,6 +11,7 @@ from iogauge.cli import main
 from iogauge.fleet.judge import judge, observations
 from iogauge.schema import Direction, FleetHost, FleetManifest, HostOutcome
 from iogauge.stats.fleet.findings import Suspect
+from iogauge.store import Review
 from iogauge.store.fleet import FleetStore
 from tests.fast.cli.fleet import saved_fleet
 from tests.fast.stats.fleet.made_up import varied_model
@@ -87,6 +88,17 @@ def test_one_drive_is_not_judged(tmp_path: Path) -> None:
         line.endswith("has 1 drive. 5 are needed to show what is usual, so it is not judged.")
         for line in result.cannot_tell
     )
+
+
+def test_a_drive_that_several_hosts_use_is_a_drive_of_each(tmp_path: Path) -> None:
+    store = FleetStore.open(saved_fleet.saved(tmp_path / "fleet", hosts=3))
+    for host in ("r1", "r3"):
+        review = Review.open(store.host_directory(host))
+        (target,) = review.manifest.targets
+        targets = (target.model_copy(update={"serial": "S1"}),)
+        review.save_manifest(review.manifest.model_copy(update={"targets": targets}))
+    assert observations(store).drives == ("r1:S1", "r3:S1")
+    assert judge(store).findings == ()
 
 
 def test_a_fleet_of_which_nothing_is_saved_has_no_findings(tmp_path: Path) -> None:

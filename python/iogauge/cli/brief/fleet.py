@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 LINES = 22
 """The most lines with ``last``: the prompt and the command stay on a screen of 24."""
-_ANSWER, _FINDINGS, _DRIVES = 5, 4, 6
+_ANSWER, _RAN, _DRIVES = 5, 6, 6
 
 
 def fleet_lines(view: FleetView, *, columns: int, last: Sequence[str] = ()) -> list[str]:
     """Return a fleet on at most ``LINES`` lines of at most ``columns``; ``last`` are the lines that end them."""
     from iogauge.report.fleet import tables
-    from iogauge.report.fleet.sentences import answer, circumstances
+    from iogauge.report.fleet.sentences import answer, how_it_ran
     from iogauge.report.fleet.text import table_lines
 
     lines = wrapped(answer(view), columns=columns, most=_ANSWER)
     end = [
-        *bullets(circumstances(view)[:2], columns=columns, most=_FINDINGS),
+        *bullets(how_it_ran(view), columns=columns, most=_RAN),
         *(
             [in_a_line("hosts differ in:", [it.fact for it in view.differences], columns=columns)]
             if view.differences

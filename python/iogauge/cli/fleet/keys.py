@@ -4,8 +4,11 @@ Make a certificate authority in DIRECTORY, and a certificate for the controller 
 an authority keeps it and gets certificates for further hosts; no file is overwritten.
 
 Whoever connects to a host's Dask worker can run code there. So beyond this computer every connection is encrypted, and
-both ends show a certificate from here. Copy ca.pem, HOST.pem and HOST-key.pem to each host, and nothing else. Keep
-ca-key.pem to yourself: it makes certificates that every host accepts.
+both ends show a certificate from here. Each certificate, a host's as well as the controller's, lets its holder run code
+on the scheduler and on every host. So make an authority for each set of hosts that may trust each other.
+
+Copy ca.pem, HOST.pem and HOST-key.pem to each host, and nothing else. Keep ca-key.pem to yourself: it makes further
+certificates.
 
     iogauge fleet keys keys --host r1 --host r2
 """

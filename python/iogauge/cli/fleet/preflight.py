@@ -18,12 +18,19 @@ def before(checked: Preflight, *, ask: bool = True) -> bool:
     """Print what differs between hosts and which refuse; on a terminal ask whether to begin, if ``ask``.
 
     It asks if something differs, a host refuses or a target is written to. Returns true, or raises typer.Exit if the
-    answer is no.
+    answer is no, or if a host refuses and there is nobody to ask.
     """
     for line in _lines(checked):
         streams.say(line)
-    notable = checked.differences or checked.refused or checked.writes
-    if notable and ask and sys.stdin.isatty() and sys.stderr.isatty():
+    if not ask:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if checked.refused:
+            streams.say(
+                "not started, since not all hosts can begin\nhint: --yes begins without those that refuse"
+            )
+            raise typer.Exit(status.ERROR)
+    elif checked.differences or checked.refused or checked.writes:
         streams.say("continue? [y/N] ", end="")
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             streams.say("not started\nhint: --yes skips the question")

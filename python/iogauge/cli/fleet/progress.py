@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class FleetDisplay(AbstractContextManager["FleetDisplay"]):
     """Shows the progress of a fleet; it is called with each piece of news.
 
-    On a terminal the summary is one line at the bottom. Elsewhere it is a line at most every five seconds, and whenever
-    the step changes.
+    On a terminal the summary is one line at the bottom, from the first news on: what is asked before is not drawn over.
+    Elsewhere it is a line at most every five seconds, and whenever the step changes.
     """
 
     def __init__(self, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,27 +32,14 @@ class FleetDisplay(AbstractContextManager["FleetDisplay"]):
         self._news: FleetProgress | None = None
         self._said: tuple[str, float] | None = None
 
-    def __enter__(self) -> FleetDisplay:
-        if self._stream.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live(
-                get_renderable=self._drawn,
-                console=Console(file=self._stream),
-                refresh_per_second=1,
-                transient=True,
-                redirect_stdout=sys.stdout.isatty(),
-            )
-            self._live.start()
-        return self
-
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self._live:
             self._live.stop()
 
     def __call__(self, news: FleetProgress) -> None:
         """Show a piece of news: an event as a line that stays, anything else in the summary."""
+        if self._live is None and self._stream.isatty():
+            self._start()
         if news.event is not None:
             self._line(str(news))
             return
@@ -60,6 +47,19 @@ class FleetDisplay(AbstractContextManager["FleetDisplay"]):
         if self._live is None and self._is_due(news):
             self._said = (news.label, self._clock())
             self._line(summary(news))
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live = Live(
+            get_renderable=self._drawn,
+            console=Console(file=self._stream),
+            refresh_per_second=1,
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),
+        )
+        self._live.start()
 
     def _is_due(self, news: FleetProgress) -> bool:
         if self._said is None:

@@ -57,7 +57,7 @@ def review(
     local: Annotated[
         int | None,
         typer.Option(
-            "--local", metavar="NUMBER", help="So many processes of this computer are hosts.", min=1
+            "--local", metavar="NUMBER", help="Let NUMBER processes of this computer act as hosts.", min=1
         ),
     ] = None,
     hosts: Annotated[
@@ -90,12 +90,15 @@ def review(
     ] = None,
     shared: Annotated[
         bool,
-        typer.Option(
-            "--shared", help="The hosts share their targets, as of an array: allow one from several."
-        ),
+        typer.Option("--shared", help="Several hosts may use one drive, such as a volume of a shared array."),
+    ] = False,
+    reads_go_on: Annotated[
+        bool,
+        typer.Option("--reads-go-on", help="Reviews that only read go on if the controller is lost."),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask before beginning where hosts differ, or are written to.")
+        bool,
+        typer.Option("--yes", help="Begin without a question where hosts differ, refuse, or are written to."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     verbose: Verbose = False,
@@ -109,6 +112,8 @@ def review(
     from iogauge.text import numbers
 
     process.begin()
+    places = {"hosts": hosts, "scheduler": scheduler, "keys": keys}
+    again = "".join(f" --{name} {numbers.argument(value)}" for name, value in places.items() if value)
     if resume is not None:
         others = {"output": output, "local": local, "mode": mode, "stagger": stagger}
         named = [*options.on_command_line, *(name for name, value in others.items() if value is not None)]
@@ -131,6 +136,7 @@ def review(
                 keys=keys,
                 destroy=destroy or (),
                 shared=shared,
+                reads_go_on=reads_go_on,
                 on_preflight=partial(preflight.before, ask=not yes),
                 on_progress=display,
                 **planned,
@@ -138,16 +144,19 @@ def review(
     except Interrupted as interrupted:
         stopped = interrupted
     else:
-        show_made(fleet, as_json=as_json, verbose=verbose)
+        show_made(fleet, as_json=as_json, verbose=verbose, resumed_with=again)
         return
     streams.say(f"{process.word()}: {stopped}")
     if stopped.path is not None:
-        streams.say(f"hint: iogauge fleet review --resume {numbers.argument(stopped.path)}")
+        streams.say(f"hint: iogauge fleet review --resume {numbers.argument(stopped.path)}{again}")
     raise typer.Exit(process.status())
 
 
-def show_made(fleet: Fleet, *, as_json: bool, verbose: bool) -> None:
-    """Print a fleet that was just reviewed, and exit with an error if a host is missing."""
+def show_made(fleet: Fleet, *, as_json: bool, verbose: bool, resumed_with: str = "") -> None:
+    """Print a fleet that was just reviewed, and exit with an error if a host is missing.
+
+    ``resumed_with``: the options that say again where its hosts are.
+    """
     from iogauge.cli.fleet.show import print_view
     from iogauge.fleet.shown import view_of
     from iogauge.text import numbers
@@ -157,5 +166,5 @@ def show_made(fleet: Fleet, *, as_json: bool, verbose: bool) -> None:
     last = (f"everything: iogauge fleet show {quoted} -v", f"next: iogauge fleet report {quoted}")
     print_view(view, as_json=as_json, verbose=verbose, last=last)
     if view.missing:
-        streams.say(f"hint: try what is missing again: iogauge fleet review --resume {quoted}")
+        streams.say(f"hint: try what is missing again: iogauge fleet review --resume {quoted}{resumed_with}")
         raise typer.Exit(status.ERROR)

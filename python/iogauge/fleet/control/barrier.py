@@ -80,8 +80,10 @@ class Barrier:
 class Lead:
     """How long before a start its hosts hear of it: longer once a host began late."""
 
-    LATE_NS = 10_000_000
-    """A start that is this late missed its instant; less is the scheduling of the host."""
+    LATE_NS = 200_000_000
+    """A host that is this late was not ready, or heard too late. Less is a busy CPU, which no lead mends; a longer
+    lead only makes the host's clock less certain at its end.
+    """
     MOST_NS = 30_000_000_000
 
     def __init__(self, first_ns: int) -> None:

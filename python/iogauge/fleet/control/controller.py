@@ -7,12 +7,13 @@ lock. The controller never waits for one host: a call that is not answered in ti
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -35,18 +36,23 @@ _SAVE_S = 1.0
 """Between two replacements of the manifest: there may be a thousand hosts in it."""
 _NEVER = float("inf")
 _RETRY_S = 1.0
+_SAME_SIGNAL_S = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
     """How often the controller does what, and how long it waits; seconds."""
 
-    preflight_s: float = 120.0
+    preflight_s: float = 300.0
     """For what hosts say before anything runs; they measure the generator's ceiling meanwhile."""
     lost_s: float = 5.0
-    """A host that owes an answer for longer is lost."""
+    """A host is lost whose connection is broken for so long."""
+    silent_s: float = 5.0
+    """A host is lost that owes an answer for so long."""
     lease_s: float = 15.0
-    """How long a host may go on without hearing of the controller. Longer than ``lost_s``."""
+    """How long a host may go on without hearing of the controller. Longer than ``silent_s``."""
+    end_s: float = GRACE_S
+    """How long its review may take to end after that."""
     renew_s: float = 1.0
     poll_s: float = 0.2
     clock_s: float = 10.0
@@ -56,6 +62,12 @@ class Patience:
 
 
 PATIENCE = Patience()
+
+
+def patience_on_one_computer(hosts: int) -> Patience:
+    """Return the patience with hosts that are all processes of this computer: many on few CPUs are slow to answer."""
+    crowding = max(1.0, hosts / len(os.sched_getaffinity(0)) / 2)
+    return replace(PATIENCE, silent_s=PATIENCE.silent_s * crowding, lease_s=PATIENCE.lease_s * crowding)
 
 
 class Controller:
@@ -90,6 +102,8 @@ class Controller:
         self._comparers = ThreadPoolExecutor(2, thread_name_prefix="iogauge-clock")
         self._clock_at = 0.0
         self._retry_until = 0.0
+        self._quiet_at = 0.0
+        """When the last lost host uses its drives no more."""
         self._release_by: float | None = None
         """When hosts that all wait are released though a clock is not compared yet; None: they do not all wait."""
         self._stop_by: float | None = None
@@ -103,24 +117,28 @@ class Controller:
         return self._stop_by is not None
 
     def run(self) -> None:
-        """Run the reviews. At Ctrl-C all hosts are stopped, and it returns when they have ended; a second one ends it.
+        """Run the reviews. At Ctrl-C all hosts are stopped, and it returns when they have ended; a second one, more
+        than a second later, ends it: ``timeout`` sends its signal twice.
 
         Raises IogaugeError if the fleet's directory cannot be written; the hosts are stopped then.
         """
         now = time.monotonic()
         self._clock_at = now + self._patience.clock_s
-        self._retry_until = now + self._patience.lease_s + GRACE_S + _RETRY_S
+        self._retry_until = now + self._patience.lease_s + self._patience.end_s + _RETRY_S
         try:
             for host in self._hosts:
                 method = "resume" if host.resumes else "begin"
+                host.renewed_at = time.monotonic()
                 self._call(host, method, host.request, host.lease, patience_s=self._patience.preflight_s)
             while any(host.is_open for host in self._hosts):
                 try:
                     self._turn()
                 except KeyboardInterrupt:
-                    if self._stop_by is not None:
+                    now = time.monotonic()
+                    if self._stop_by is None:
+                        self._stop()
+                    elif now > self._stop_by - self._patience.stop_s + _SAME_SIGNAL_S:
                         break
-                    self._stop()
             self._give_up()
             self._save()
         except BaseException:
@@ -155,7 +173,10 @@ class Controller:
 
     def _do_due(self, host: HostRun, now: float) -> None:
         if host.is_overdue(now):
-            self._lose(host, f"it did not answer for {self._patience.lost_s:g} s")
+            broken = "any" in host.deadlines
+            self._lose(
+                host, host.broken if broken else f"it did not answer for {self._patience.silent_s:g} s"
+            )
             return
         if host.phase is Phase.BEGINNING:
             if host.retry_at is not None and now >= host.retry_at:
@@ -164,6 +185,7 @@ class Controller:
         if host.phase is Phase.RUNNING:
             if now >= host.renew_at and "renew" not in host.deadlines:
                 host.renew_at = now + self._patience.renew_s
+                host.renewed_at = now
                 self._call(host, "renew", host.lease.id)
             if host.start is not None and "start" not in host.deadlines:
                 host.sent = host.start
@@ -175,12 +197,12 @@ class Controller:
             host.fetch_at = None
             host.fetches = True
             directory = self._store.host_directory(host.name)
-            work = partial(fetch, host.link, directory, timeout_s=self._patience.lost_s)
+            work = partial(fetch, host.link, directory, timeout_s=self._patience.silent_s)
             self._in_background(host, "fetch", self._fetchers, work)
 
     def _call(self, host: HostRun, method: str, *arguments: Any, patience_s: float | None = None) -> None:
         """Call a method of a host; its answer comes to the inbox."""
-        host.deadlines[method] = time.monotonic() + (patience_s or self._patience.lost_s)
+        host.deadlines[method] = time.monotonic() + (patience_s or self._patience.silent_s)
         answer = host.link.call(method, *arguments)
         answer.add_done_callback(lambda answer: self._inbox.put((host, method, answer)))
 
@@ -229,6 +251,7 @@ class Controller:
             self._lose(host, f"whether its review began is not known: {error}")
             return
         host.deadlines.setdefault("any", now + self._patience.lost_s)
+        host.broken = f"its connection is broken: {error}"
         if what == "fetch":
             host.fetch_at = now + self._patience.poll_s
 
@@ -259,6 +282,7 @@ class Controller:
         match event.kind:
             case "planned":
                 host.steps = {step.id: step for step in event.steps}
+                host.completed |= {step.id for step in event.steps if step.complete}
                 self._barrier.planned(host.name, host.steps)
                 self._report()
             case "waiting":
@@ -277,7 +301,7 @@ class Controller:
                 self._say("message", event.text, host)
             case "end":
                 assert event.outcome is not None
-                self._end(host, event.outcome, event.text)
+                self._end(host, event.outcome, event.text, in_use=event.in_use)
 
     def _started(self, host: HostRun, event: HostEvent) -> None:
         self._label = _label(host, event.step)
@@ -288,13 +312,16 @@ class Controller:
         self._report()
 
     def _release(self, now: float) -> None:
-        """Let the hosts start that wait for nobody any more. Their clocks are compared first, while nothing runs."""
-        if not self._waits or self._stop_by is not None or not self._barrier.is_full:
+        """Let the hosts start whose turn it is. Before, while nothing runs, clocks are compared and files fetched.
+
+        A host that was lost may go on until its lease ends; what it shares with the others is not theirs until then.
+        """
+        if not self._waits or self._stop_by is not None or not self._barrier.is_full or now < self._quiet_at:
             return
         if self._release_by is None:
-            self._release_by = now + self._patience.lost_s
+            self._release_by = now + self._patience.silent_s
             self._compare_all(now)
-        if now < self._release_by and any(host.compares for host in self._hosts if host.is_open):
+        if now < self._release_by and any(host.is_disturbed for host in self._hosts):
             return
         self._release_by = None
         first_ns = time.monotonic_ns() + self._lead.ns
@@ -318,7 +345,7 @@ class Controller:
     def _compare(self, host: HostRun, phase: ClockPhase) -> None:
         if not host.compares:
             host.compares = True
-            work = partial(compare, host.link, phase, timeout_s=self._patience.lost_s)
+            work = partial(compare, host.link, phase, timeout_s=self._patience.silent_s)
             self._in_background(host, "compare", self._comparers, work)
 
     def _compared(self, host: HostRun, batch: ClockBatch) -> None:
@@ -354,25 +381,22 @@ class Controller:
         host.retry_at = None
         generation = host.lease.generation + 1
         self._say("resumed", "", host)
+        host.renewed_at = time.monotonic()
         host.lease = host.lease.model_copy(
             update={"id": uuid.uuid4().hex, "generation": generation, "begin_by_ns": None}
         )
         self._call(host, "resume", host.request, host.lease, patience_s=self._patience.preflight_s)
 
-    def _end(self, host: HostRun, outcome: HostOutcome, why: str) -> None:
+    def _end(self, host: HostRun, outcome: HostOutcome, why: str, *, in_use: bool = False) -> None:
         """Note that a host's review has ended; what it saved is fetched now.
 
-        A host that resumes can be refused since its process of before still runs: until its old lease ends.
+        A host that resumes can find its drive in use since its process of before still runs: until its old lease ends.
         """
         now = time.monotonic()
-        if (
-            outcome is HostOutcome.REFUSED
-            and host.resumes
-            and now < self._retry_until
-            and self._stop_by is None
-        ):
+        if in_use and host.resumes and now < self._retry_until and self._stop_by is None:
             host.phase = Phase.BEGINNING
-            host.retry_at = now + _RETRY_S
+            host.retry_at = now + host.retry_s
+            host.retry_s *= 2
             return
         host.phase = Phase.ENDED
         host.outcome, host.why = outcome, why
@@ -384,6 +408,9 @@ class Controller:
     def _lose(self, host: HostRun, why: str) -> None:
         """Give up a host that cannot be reached. What was fetched of it stays."""
         ended = host.phase is Phase.ENDED
+        if not ended and host.name not in self._barrier.waiting:
+            quiet_at = host.renewed_at + self._patience.lease_s + self._patience.end_s
+            self._quiet_at = max(self._quiet_at, quiet_at)
         host.why = f"its review had ended, but was not fetched: {why}" if ended else why
         host.outcome = HostOutcome.LOST
         self._close(host)
@@ -415,7 +442,7 @@ class Controller:
         for host in self._hosts:
             if host.phase in (Phase.BEGINNING, Phase.RUNNING):
                 self._call(host, "stop")
-        self._say("message", "Ctrl-C: the hosts are stopped")
+        self._say("message", "stopping all hosts")
 
     def _say(self, kind: str, text: str, host: HostRun | None = None) -> None:
         """Record and report an event."""

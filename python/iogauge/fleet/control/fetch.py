@@ -120,7 +120,8 @@ def _order(file: SavedFile) -> tuple[str, str]:
 def _folder(file: SavedFile) -> PurePosixPath | None:
     """Return the directory of a step's file, such as ``steps/reads-70``; None for any other file.
 
-    Raises IogaugeError for a name that is no file's of a review: a host is trusted with its results only.
+    Raises IogaugeError for a name that is no file's of a review, such as one that leads out of the fleet's directory.
+    This catches a defect of a host; it is no guard against a hostile one, whose answers Dask unpickles.
     """
     path = PurePosixPath(file.path)
     if not path.parts or not all(map(_PART.fullmatch, path.parts)):

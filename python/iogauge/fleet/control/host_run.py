@@ -42,10 +42,16 @@ class HostRun:
     """Ids of its complete steps."""
     deadlines: dict[str, float] = field(default_factory=dict)
     """The calls that it has not answered, and when it is lost without an answer; ``any``: after a call that failed."""
+    broken: str = ""
+    """Why the last call failed that did."""
     poll_at: float = 0.0
     renew_at: float = 0.0
+    renewed_at: float = 0.0
+    """When its lease was given or renewed last, if the host got it."""
     retry_at: float | None = None
     """When it resumes again after it was refused; None: it was not."""
+    retry_s: float = 1.0
+    """How long after a refusal it resumes again; longer each time."""
     compares: bool = False
     """Whether its clock is being compared."""
     fetches: bool = False
@@ -65,6 +71,11 @@ class HostRun:
     def is_open(self) -> bool:
         """Whether anything is still expected of it."""
         return self.phase is not Phase.CLOSED
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether it does something for the controller that should not happen while it measures."""
+        return self.is_open and (self.compares or self.fetches or self.fetch_at is not None)
 
     def is_overdue(self, now: float) -> bool:
         """Return whether it should have answered by now."""

@@ -17,6 +17,9 @@ from iogauge.report.fleet.view import Difference
 from iogauge.text import numbers
 from iogauge.text.option import option
 
+LEAST_FREE_BYTES = 10_000_000
+"""What a host needs at least to keep a review: a small one has some megabytes."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Preflight:
@@ -82,7 +85,7 @@ def judged(
         for name, fact in facts.items()
         for refusal in fact.refused
     ]
-    others = [*_other_versions(facts), *_same_drives(facts, shared=shared)]
+    others = [*_other_versions(facts), *_full(facts), *_same_drives(facts, shared=shared)]
     order = {name: place for place, name in enumerate(hosts)}
     return Preflight(
         hosts=tuple(hosts),
@@ -147,6 +150,19 @@ def _other_versions(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, Iogau
             )
 
 
+def _full(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, IogaugeError]]:
+    for host, fact in facts.items():
+        if fact.free_bytes < LEAST_FREE_BYTES:
+            yield (
+                host,
+                IogaugeError(
+                    f"{numbers.size(fact.free_bytes)} are free where it keeps its review, and "
+                    f"{numbers.size(LEAST_FREE_BYTES)} are needed",
+                    hint="free some space there, or name another directory of the host in the hosts file",
+                ),
+            )
+
+
 def _same_drives(facts: Mapping[str, HostFacts], *, shared: bool) -> Iterator[tuple[str, IogaugeError]]:
     """Yield the hosts that would use a drive which another host before them uses."""
     users: dict[str, list[str]] = defaultdict(list)
@@ -155,18 +171,19 @@ def _same_drives(facts: Mapping[str, HostFacts], *, shared: bool) -> Iterator[tu
     ):
         users[drive].append(host)
     for drive, hosts in users.items():
-        by_serial = drive.startswith("serial ")
-        if by_serial and shared:
+        can_be_shared = drive.startswith(("serial ", "network "))
+        if can_be_shared and shared:
             continue
+        own = "give each host a target of its own: {host} in its path stands for the host's name"
+        meant = f"if that is meant: {option('shared', True)}"
+        hint = meant if drive.startswith("serial ") else f"{own}; {meant}" if can_be_shared else own
         for host in hosts[1:]:
-            what = drive if by_serial else "file or device of one computer"
+            what = drive if can_be_shared else "file or device of one computer"
             yield (
                 host,
                 IogaugeError(
                     f"{hosts[0]} uses the same drive ({what})",
-                    hint=f"if that is meant: {option('shared', True)}"
-                    if by_serial
-                    else "give each host a target of its own: {host} in its path stands for the host's name",
+                    hint=hint,
                 ),
             )
 

@@ -7,7 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -39,7 +39,7 @@ class Sitting:
     requests: Mapping[str, HostRequest]
     """Of the hosts that are to run, by name."""
     stored: Callable[[FleetManifest], FleetStore]
-    """Creates the fleet's directory with a manifest, or opens it and replaces its manifest."""
+    """Saves a manifest, in a new fleet's directory or that of a saved one, and returns the fleet, locked."""
     shared: bool = False
     """Whether a drive may be used by several hosts."""
     on_preflight: OnPreflight | None = None
@@ -59,34 +59,42 @@ def hold(sitting: Sitting, links: Sequence[Link]) -> FleetStore:
     patience = sitting.patience
     try:
         checked = look(reached, sitting.requests, shared=sitting.shared, timeout_s=patience.preflight_s)
+        checked, batches = _with_clocks(checked, reached, patience)
         _require_ready(checked, sitting.on_preflight)
         store = sitting.stored(_described(sitting.manifest, checked))
-        with store.lock():
-            for name, error in checked.refused:
-                store.append(_event("refused", str(error), name))
-            clocks = Clocks(store.clock())
-            compared = _compare({name: reached[name] for name in checked.ready}, store, clocks, patience)
-            leases = Counter(event.host for event in store.events() if event.kind in _BEGUN)
-            hosts = []
-            for name in compared:
-                # Recorded first: so no two leases have the same generation, whatever is killed.
-                store.append(_event("resumed" if leases[name] else "begun", "", name))
-                lease = _lease(
-                    sitting.requests[name], checked.facts[name], leases[name] + 1, clocks, patience
-                )
-                hosts.append(
-                    HostRun(name, reached[name], sitting.requests[name], lease, resumes=leases[name] > 0)
-                )
-            controller = Controller(
-                store, hosts, clocks=clocks, on_progress=sitting.on_progress, patience=patience
+        for name, error in checked.refused:
+            store.append(_event("refused", str(error), name))
+        _keep_copies(store, checked)
+        # What was measured before is of no use: a computer that starts again has another clock.
+        clocks = Clocks(batches)
+        store.append(*batches)
+        leases = Counter(event.host for event in store.events() if event.kind in _BEGUN)
+        hosts = []
+        for name in checked.ready:
+            # Recorded first: so no two leases have the same generation, whatever is killed.
+            store.append(_event("resumed" if leases[name] else "begun", "", name))
+            lease = _lease(sitting.requests[name], checked.facts[name], leases[name] + 1, clocks, patience)
+            hosts.append(
+                HostRun(name, reached[name], sitting.requests[name], lease, resumes=leases[name] > 0)
             )
-            controller.run()
+        controller = Controller(
+            store, hosts, clocks=clocks, on_progress=sitting.on_progress, patience=patience
+        )
+        controller.run()
     finally:
         wait([link.call("close") for link in links], timeout=_CLOSE_S)
     if controller.was_interrupted:
         done = sum(host.outcome is HostOutcome.DONE for host in store.manifest.hosts)
         raise Interrupted(f"{done} of {len(store.manifest.hosts)} hosts are done", path=store.path)
     return store
+
+
+def _keep_copies(store: FleetStore, checked: Preflight) -> None:
+    """Move what was fetched of hosts that have lost it out of the way: they begin anew."""
+    for name in checked.ready:
+        if checked.facts[name].missing_steps is None and (kept := store.set_aside(name)) is not None:
+            text = f"it lost what it had saved, and begins anew; what was fetched of that is in {kept}"
+            store.append(_event("message", text, name))
 
 
 def _require_ready(checked: Preflight, on_preflight: OnPreflight | None) -> None:
@@ -112,31 +120,25 @@ def _described(manifest: FleetManifest, checked: Preflight) -> FleetManifest:
     return manifest
 
 
-def _compare(
-    links: Mapping[str, Link], store: FleetStore, clocks: Clocks, patience: Patience
-) -> tuple[str, ...]:
-    """Compare the clocks of all hosts; return those that answered, the others are lost."""
+def _with_clocks(
+    checked: Preflight, links: Mapping[str, Link], patience: Patience
+) -> tuple[Preflight, tuple[ClockBatch, ...]]:
+    """Compare the clocks of all hosts that are ready; those whose clock cannot be compared refuse, too."""
     with ThreadPoolExecutor(2, thread_name_prefix="iogauge-clock") as threads:
         results: dict[str, Future[ClockBatch]] = {
-            name: threads.submit(partial(compare, link, "before", timeout_s=patience.lost_s))
-            for name, link in links.items()
+            name: threads.submit(partial(compare, links[name], "before", timeout_s=patience.silent_s))
+            for name in checked.ready
         }
-    compared = []
-    manifest = store.manifest
+    batches, refused = [], []
     for name, result in results.items():
         try:
-            batch = result.result()
+            batches.append(result.result())
         except (LinkError, IogaugeError) as error:
-            lost = {"outcome": HostOutcome.LOST, "why": str(error)}
-            manifest = manifest.with_host(manifest.host(name).model_copy(update=lost))
-            store.append(_event("lost", str(error), name))
-        else:
-            clocks.add(batch)
-            store.append(batch)
-            compared.append(name)
-    if manifest is not store.manifest:
-        store.save_manifest(manifest)
-    return tuple(compared)
+            hint = (
+                getattr(error, "hint", None) or "check that the host runs and can be reached, or leave it out"
+            )
+            refused.append((name, IogaugeError(f"its clock cannot be compared: {error}", hint=hint)))
+    return replace(checked, refused=(*checked.refused, *refused)), tuple(batches)
 
 
 def _lease(

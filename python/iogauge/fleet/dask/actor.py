@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.fleet.clock import Exchange
+from iogauge.fleet.clock import FEWEST_EXCHANGES, Exchange
 from iogauge.fleet.control.link import LinkError, exchange_by_call
 from iogauge.fleet.dask.echo import Echo, EchoClient, EchoPlace
 from iogauge.fleet.host import Host
@@ -80,22 +80,35 @@ class DaskLink:
         self._echo: EchoClient | None = None
         self._has_echo = True
         """Whether the host may answer by UDP."""
+        self._was_echoed = False
+        """Whether it ever did."""
+        self._calls_left = 0
+        """How many exchanges are still made by calls after an answer was lost: those of one comparison."""
 
     def exchange(self, *, timeout_s: float) -> Exchange:
         """Exchange readings of both clocks once; see ``Link``."""
-        if self._has_echo and self._echo is None:
-            place: Future[EchoPlace | None] = asyncio.run_coroutine_threadsafe(self._echo_place(), self._loop)
-            try:
-                answers = place.result(timeout=timeout_s)
-            except TimeoutError:
-                raise LinkError(f"{self.name} did not answer for {timeout_s:g} s") from None
-            self._has_echo = answers is not None
-            self._echo = None if answers is None else EchoClient(self._address, answers)
+        if self._has_echo and self._echo is None and self._calls_left <= 0:
+            place = self._place(timeout_s)
+            self._has_echo = place is not None
+            self._echo = None if place is None else EchoClient(self._address, place)
         if self._echo is not None:
             if (exchange := self._echo.exchange()) is not None:
+                self._was_echoed = True
                 return exchange
-            self._has_echo, self._echo = False, None  # a firewall may drop the questions
+            self._echo.close()
+            # A firewall may drop all questions, a busy network some.
+            self._has_echo, self._echo = self._was_echoed, None
+            self._calls_left = FEWEST_EXCHANGES
+        self._calls_left -= 1
         return exchange_by_call(self, timeout_s=timeout_s)
+
+    def _place(self, timeout_s: float) -> EchoPlace | None:
+        """Wait for where the host answers by UDP; None: it cannot."""
+        place: Future[EchoPlace | None] = asyncio.run_coroutine_threadsafe(self._echo_place(), self._loop)
+        try:
+            return place.result(timeout=timeout_s)
+        except TimeoutError:
+            raise LinkError(f"{self.name} did not answer for {timeout_s:g} s") from None
 
     async def _echo_place(self) -> EchoPlace | None:
         try:

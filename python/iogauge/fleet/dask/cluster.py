@@ -34,22 +34,24 @@ CONNECT_S = 30.0
 def local_fleet(names: Sequence[str], *, keys: Path | None = None) -> Iterator[tuple[Link, ...]]:
     """Start a worker for each name on this computer, on loopback; yield links to them.
 
-    ``keys``: a directory of certificates; None: without TLS. Raises IogaugeError if a worker does not start.
+    Connections are TLS: any user of this computer can reach loopback. ``keys``: a directory of certificates; None: they
+    are made for this fleet only. Raises IogaugeError if a worker does not start.
     """
     from iogauge.fleet.dask.workers import local_workers, worker_command
-    from iogauge.fleet.keys import key_files
+    from iogauge.fleet.keys import key_files, make_keys
 
     with _quiet() as stack:
         scratch = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="iogauge-fleet-", ignore_cleanup_errors=True)
         )
+        if keys is None:
+            keys = Path(scratch) / "keys"
+            make_keys(keys, names)
         scheduler, security = stack.enter_context(own_scheduler(host="127.0.0.1", keys=keys))
         commands = {}
         for name in names:
-            files = None
-            if keys is not None:
-                authority, certificate, key = map(str, key_files(keys, name))
-                files = (authority, certificate, key)
+            authority, certificate, key = map(str, key_files(keys, name))
+            files = (authority, certificate, key)
             command = worker_command(scheduler.address, name, python=sys.executable, keys=files)
             commands[name] = [*command, "--host", "127.0.0.1"]
         workers = stack.enter_context(local_workers(commands, scratch=Path(scratch)))
@@ -194,12 +196,18 @@ def worker_addresses(client: Client) -> dict[str, str]:
 
 
 def host_name(worker: str) -> str:
-    """Return the name of a host for a worker's; Dask's own are addresses.
+    """Return the name of a host for a worker's; Dask's own are addresses. Raises UsageError if nothing is left of it.
 
     >>> host_name("db3"), host_name("tls://10.0.0.3:4123")
     ('db3', '10.0.0.3-4123')
     """
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", worker.rpartition("://")[2]).strip("-._")[:63]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", worker.rpartition("://")[2]).strip("-._")[:63]
+    if not name:
+        raise UsageError(
+            f"a worker of the scheduler is called {worker!r}, which has no letter or digit of ASCII",
+            hint="start it with another --name",
+        )
+    return name
 
 
 def links_to(

@@ -22,8 +22,8 @@ from iogauge.fleet.clock import Exchange
 _NONCE = 16
 _MAC = 32
 _READINGS = struct.Struct("!qq")
-_PATIENCE_S = 0.05
-_ATTEMPTS = 3
+_PATIENCE_S = 1.0
+_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Echo:
 class EchoClient:
     """Asks a host for its clock."""
 
-    def __init__(self, address: str, place: EchoPlace) -> None:
+    def __init__(self, address: str, place: EchoPlace, *, patience_s: float = _PATIENCE_S) -> None:
+        """``patience_s``: how long each of two questions waits for its answer."""
         self._key = place.key
         self._socket = socket.socket(_family(address), socket.SOCK_DGRAM)
-        self._socket.settimeout(_PATIENCE_S)
+        self._socket.settimeout(patience_s)
         self._socket.connect((address, place.port))
 
     def close(self) -> None:

@@ -50,8 +50,10 @@ class SshWorkers:
         """Raise IogaugeError if a worker has ended."""
         for name, process in self._processes.items():
             if process.exit_status is not None:
+                said = str(process.collect_output()[1] or "").strip().splitlines()
+                why = f": {said[-1]}" if said else ""
                 raise IogaugeError(
-                    f"{name}: its worker ended with exit status {process.exit_status}",
+                    f"{name}: its worker ended with exit status {process.exit_status}{why}",
                     hint="check that the host can connect to this computer",
                 )
 
@@ -79,12 +81,10 @@ class SshWorkers:
             python=host.python,
             keys=(f"{directory}/ca.pem", f"{directory}/host.pem", f"{directory}/host-key.pem"),
         )
-        environment = " ".join(f"{name}={shlex.quote(value)}" for name, value in ENVIRONMENT.items())
         self._processes[host.name] = await connection.create_process(
-            f"trap 'rm -rf {directory}' EXIT; {environment} {shlex.join(command)}",
+            remote_command(directory, command),
             stdin=asyncssh.DEVNULL,
             stdout=asyncssh.DEVNULL,
-            stderr=asyncssh.DEVNULL,
         )
 
     async def _check_version(self, host: HostEntry, connection: asyncssh.SSHClientConnection) -> None:
@@ -105,7 +105,7 @@ class SshWorkers:
 
         made = await connection.run("umask 077 && mktemp -d")
         directory = str(made.stdout or "").strip()
-        if made.exit_status != 0 or not directory:
+        if made.exit_status != 0 or not directory.startswith("/") or "\n" in directory:
             raise IogaugeError(
                 f"{host.name}: no temporary directory can be made there: {str(made.stderr).strip()}",
                 hint="free some space there",
@@ -113,13 +113,24 @@ class SshWorkers:
         names = ("ca.pem", "host.pem", "host-key.pem")
         try:
             for path, name in zip(key_files(self._keys, host.name), names, strict=True):
-                save = f"umask 077 && cat > {directory}/{name}"
+                save = f"umask 077 && cat > {shlex.quote(f'{directory}/{name}')}"
                 await connection.run(save, input=path.read_text(), check=True)
         except (OSError, asyncssh.Error) as error:
             raise IogaugeError(
                 f"{host.name}: its certificate cannot be saved there: {error}", hint="free some space there"
             ) from None
         return directory
+
+
+def remote_command(directory: str, command: Sequence[str]) -> str:
+    """Return what the shell of a host runs: the worker; then its last words are said, and its directory is removed.
+
+    Until it ends, what it says goes to a file: nobody reads it, and a full pipe would stop the worker.
+    """
+    log = shlex.quote(f"{directory}/log")
+    end = f"tail -c 2000 {log} >&2; rm -rf {shlex.quote(directory)}"
+    environment = " ".join(f"{name}={shlex.quote(value)}" for name, value in ENVIRONMENT.items())
+    return f"trap {shlex.quote(end)} EXIT; {environment} {shlex.join(command)} 2> {log}"
 
 
 def _ssh(host: HostEntry) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import InUseError, IogaugeError
 from iogauge.fleet.host.channel import Channel
 from iogauge.fleet.host.drives import DriveLocks, names_of
 from iogauge.fleet.host.messages import Command, Order
@@ -53,6 +53,8 @@ class Child:
         self._watchdog = Watchdog(order.until_boot_ns, self._goes_on)
         self._locks = DriveLocks(f"host {order.request.host} of fleet {order.request.fleet_id}")
         self._has_ended = False
+        self._is_in_use = False
+        """Whether it is refused since another review uses a drive of it."""
         self._goes_on_alone = False
         """Whether the review may go on after its lease: it is known to read only, and is to go on."""
 
@@ -71,7 +73,7 @@ class Child:
             outcome = HostOutcome.INTERRUPTED
             why = "; ".join(filter(None, (self._watchdog.reason or "it was interrupted", str(interrupt))))
         self._reporting.step_ended()
-        self._reporting.event("end", outcome=outcome, text=why, hint=hint)
+        self._reporting.event("end", outcome=outcome, text=why, hint=hint, in_use=self._is_in_use)
         self._channel.flush(_FLUSH_S)
 
     def _interrupt(self, *_: object) -> None:
@@ -93,6 +95,7 @@ class Child:
             self._goes_on_alone = self._order.request.reads_go_on and only_reads(saved.manifest)
             return *self._measured(saved), ""
         except IogaugeError as error:
+            self._is_in_use = outcome is HostOutcome.REFUSED and isinstance(error, InUseError)
             return outcome, str(error), error.hint or ""
         except Exception as error:
             self._reporting.event("notice", text=traceback.format_exc())
@@ -118,7 +121,7 @@ class Child:
                 directory,
                 (),
                 destroy=request.destroy,
-                say=self._reporting.message,
+                say=self._say,
                 meter=options.get("meter"),
             )
         return library.begin(
@@ -128,9 +131,14 @@ class Child:
             destroy=request.destroy,
             command=command(request.targets, options),
             on_plan=lambda _: None,
-            say=self._reporting.message,
+            say=self._say,
             **options,
         )
+
+    def _say(self, text: str) -> None:
+        """Send a message, but not where the host keeps the review: every host would say the same."""
+        if not text.startswith(f"{self._order.directory}: "):
+            self._reporting.message(text)
 
     def _measured(self, saved: Review) -> tuple[HostOutcome, str]:
         """Run the missing steps; return the outcome, and why it is not done."""

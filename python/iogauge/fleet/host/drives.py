@@ -16,12 +16,13 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import InUseError, IogaugeError
 from iogauge.live.places import directories, why_not_private
 from iogauge.store.durable import open_lock
 from iogauge.target import is_model
 from iogauge.target.facts import drive_below, serials
 from iogauge.target.namespace import block_device_of
+from iogauge.target.users.mounts import mounts_of
 from iogauge.target.users.sysfs import HOST, BlockDevice, number_of
 
 _MOST_TEXT = 1000
@@ -65,7 +66,7 @@ class DriveLocks:
                 holder = os.read(descriptor, _MOST_TEXT).decode(errors="replace")
                 for opened in descriptors:
                     os.close(opened)
-                raise IogaugeError(
+                raise InUseError(
                     f"{path}: a review of a fleet is using its drive{f': {holder}' if holder else ''}",
                     hint="wait until that has ended, or end it",
                 ) from None
@@ -99,9 +100,10 @@ def _unlockable(path: str, why: str) -> IogaugeError:
 
 
 def names_of(path: str) -> tuple[str, ...]:
-    """Return all that names the drive or file behind a target, what is surest first; empty: nothing does.
+    """Return the names of the drive or file behind a target, the most reliable first; none for a drive model.
 
-    A file is also known by its name in its directory, since it may not exist yet.
+    A file is also known by its name in its directory, since it may not exist yet. One of a network file system is known
+    by its path, which is likely to mean the same file on every host.
     """
     if is_model(path):
         return ()
@@ -117,7 +119,7 @@ def names_of(path: str) -> tuple[str, ...]:
         drive = drive_below(device)
         serial = next(iter(serials(drive)), None)
         return (f"serial {serial}" if serial else f"device {_boot()} {drive.number}",)
-    keys: list[str] = []
+    keys = [f"network {real}"] if _is_remote(real) else []
     if status is not None:
         keys.append(f"file {_boot()} {status.st_dev}:{status.st_ino}")
     try:
@@ -125,6 +127,15 @@ def names_of(path: str) -> tuple[str, ...]:
     except OSError:
         return tuple(keys)
     return (*keys, f"file {_boot()} {folder.st_dev}:{folder.st_ino} {json.dumps(real.name)}")
+
+
+def _is_remote(path: Path) -> bool:
+    """Return whether another computer or process serves the file system of a path."""
+    above = {str(path), *map(str, path.parents)}
+    mounts = [mount for mount in mounts_of(HOST) if mount.point in above]
+    # Of several on one directory, the last one is seen.
+    innermost = max(enumerate(mounts), key=lambda pair: (len(pair[1].point), pair[0]), default=None)
+    return innermost is not None and innermost[1].is_remote
 
 
 def _boot() -> str:

@@ -91,6 +91,8 @@ class PlannedStep(Model):
     id: str
     label: str
     expected_s: float
+    complete: bool = False
+    """Whether it was saved before."""
 
 
 EventKind = Literal["begun", "planned", "waiting", "started", "step_end", "progress", "notice", "end"]
@@ -116,6 +118,8 @@ class HostEvent(Model):
     """What to do about it, if anything."""
     outcome: HostOutcome | None = None
     """``end``."""
+    in_use: bool = False
+    """``end``: whether it is refused since another review uses a drive of it, so that it may succeed later."""
     steps: tuple[PlannedStep, ...] = ()
     """``planned``: all steps known now, in the order in which they run. It comes again when steps follow."""
 

@@ -114,11 +114,13 @@ class Reporting(Reporter):
         self._step_id = ""
 
     def _plan(self, manifest: Manifest) -> None:
+        complete = set(self._review.completed()) if self._review is not None else set()
         steps = tuple(
             PlannedStep(
                 id=step.id,
                 label=f"{plan.title}, {name_of(step, plan.axis, repeat=True)}",
                 expected_s=expected_s(step),
+                complete=step.id in complete,
             )
             for plan, steps in in_order(manifest)
             for step in steps

@@ -55,14 +55,17 @@ class MergedGroup:
     """Those that would be counted, but did not complete the step. A host of which nothing was saved is missing in every
     group by model or firmware: nobody knows which it has."""
     apart: tuple[str, ...]
-    """Those that completed the step at another time than most, in a fleet that starts together: not counted."""
+    """Those that completed the step at another time than most, or nobody knows when, in a fleet that starts together:
+    not counted."""
     interval_ns: int
     aligned_within_ns: int | None
     """How far intervals that count as one may be apart on the controller's clock; None: unknown, or each host started
     when it was ready, and intervals count from its own start."""
     moments: Moments
     total: dict[Direction, Histogram]
-    """All requests of the included intervals, by direction."""
+    """All requests of the included intervals, by direction; empty histograms where no interval is included."""
+    requests: dict[Direction, dict[str, int]]
+    """How many of them each host issued."""
 
     @property
     def excluded_s(self) -> tuple[float, ...]:

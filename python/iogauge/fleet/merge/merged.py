@@ -49,11 +49,14 @@ def merge(
     _check_label(hosts, by)
     complete = {name: step for name, step in steps.items() if step.complete}
     apart = _apart(mode, starts, complete)
+    first_ns = min(
+        (_start(starts[name]) for name in complete if name in starts and name not in apart), default=0
+    )
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         merged = [step for name, step in complete.items() if name not in apart]
         timelines = {
             timeline.step.host: timeline
-            for timeline in _aligned(mode, list(pool.map(read_timeline, merged)), starts)
+            for timeline in _aligned(mode, list(pool.map(read_timeline, merged)), starts, first_ns)
         }
         check_lengths(list(timelines.values()))
         groups = [
@@ -72,7 +75,7 @@ def merge(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return [group.merged(_aligned_within(mode, group.timelines, starts)) for group in groups]
+    return [group.merged(_aligned_within(mode, group.timelines, starts, first_ns)) for group in groups]
 
 
 @dataclass
@@ -102,7 +105,7 @@ class _Group:
         """Return the group, after all hosts were added to its windows."""
         interval_ns = self.timelines[0].interval_ns if self.timelines else 0
         stage, start_ns = stage_and_start(self._places, interval_ns)
-        directions = sorted({direction for window in self.windows for direction in window.summed})
+        directions = sorted(frozenset().union(*(it.selection.directions for it in self.timelines)))
         return MergedGroup(
             name=self.name,
             hosts=tuple(timeline.step.host for timeline in self.timelines),
@@ -123,6 +126,15 @@ class _Group:
                 direction: Histogram.merge(
                     window.summed[direction].total for window in self.windows if direction in window.summed
                 )
+                for direction in directions
+            },
+            requests={
+                direction: {
+                    timeline.step.host: sum(
+                        window.requests[timeline.step.host].get(direction, 0) for window in self.windows
+                    )
+                    for timeline in self.timelines
+                }
                 for direction in directions
             },
         )
@@ -176,31 +188,37 @@ def _group_of(host: FleetHost, step: HostStep | None, by: str | None) -> str | N
 
 
 def _apart(mode: FleetMode, starts: Mapping[str, Start], complete: Iterable[str]) -> frozenset[str]:
-    """Return the hosts that were to start at another instant than most, in a fleet that starts together."""
-    planned = {host: starts[host].planned_ns for host in complete if host in starts}
-    if mode is not FleetMode.TOGETHER or not planned:
+    """Return the hosts that were to start at another instant than most, in a fleet that starts together.
+
+    If the start of any host is known, one whose start is not may have run at any time.
+    """
+    planned = {host: starts[host].planned_ns if host in starts else None for host in complete}
+    known = Counter(instant for instant in planned.values() if instant is not None)
+    if mode is not FleetMode.TOGETHER or not known:
         return frozenset()
-    (usual, _), *_ = Counter(planned.values()).most_common(1)
+    (usual, _), *_ = known.most_common(1)
     return frozenset(host for host, instant in planned.items() if instant != usual)
 
 
-def _aligned(mode: FleetMode, timelines: list[Timeline], starts: Mapping[str, Start]) -> list[Timeline]:
+def _aligned(
+    mode: FleetMode, timelines: list[Timeline], starts: Mapping[str, Start], first_ns: int
+) -> list[Timeline]:
     """Return timelines whose places are the same time on the controller's clock.
 
-    Staggered hosts are moved by whole intervals; one whose start is unknown is left out. Others count from their start.
+    Each is moved by whole intervals, as far as its host started after ``first_ns``. Of staggered hosts, one whose start
+    is unknown is left out. Independent hosts count from their own start, as do all if no start is known.
     """
-    if mode is not FleetMode.STAGGERED:
-        return timelines
     known = [timeline for timeline in timelines if timeline.step.host in starts]
-    first = min((_start(starts[timeline.step.host]) for timeline in known), default=0)
+    if mode is FleetMode.INDEPENDENT or (mode is FleetMode.TOGETHER and not known):
+        return timelines
     return [
-        timeline.moved(round((_start(starts[timeline.step.host]) - first) / timeline.interval_ns))
+        timeline.moved(round((_start(starts[timeline.step.host]) - first_ns) / timeline.interval_ns))
         for timeline in known
     ]
 
 
 def _aligned_within(
-    mode: FleetMode, timelines: Sequence[Timeline], starts: Mapping[str, Start]
+    mode: FleetMode, timelines: Sequence[Timeline], starts: Mapping[str, Start], first_ns: int
 ) -> int | None:
     """Return how far intervals of one place may be apart; None: it is unknown, or they were not to be the same time."""
     known = [starts[timeline.step.host] for timeline in timelines if timeline.step.host in starts]
@@ -208,10 +226,9 @@ def _aligned_within(
         return None
     if any(start.achieved_ns is None for start in known):
         return None
-    interval_ns = timelines[0].interval_ns if mode is FleetMode.STAGGERED else 0
-    first = min(map(_start, known))
-    late = [_start(start) - first for start in known]
-    rest = [ns - round(ns / interval_ns) * interval_ns if interval_ns else ns for ns in late]
+    interval_ns = timelines[0].interval_ns
+    late = [_start(start) - first_ns for start in known]
+    rest = [ns - round(ns / interval_ns) * interval_ns for ns in late]
     bound = max(start.bound_ns for start in known)
     return max(rest) - min(rest) + 2 * bound
 

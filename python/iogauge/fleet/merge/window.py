@@ -7,6 +7,7 @@ is, so that only groups whose hosts are being read take memory.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,8 @@ class Window:
         self.slots = slots
         self.summed: dict[Direction, Summed] = {}
         """The figures, once all hosts are added."""
+        self.requests: dict[str, Counter[Direction]] = {}
+        """How many requests each host issued."""
         self._sums: dict[Direction, _Sums] = {}
         self._waiting = hosts
         self._lock = threading.Lock()
@@ -64,6 +67,7 @@ class Window:
         kind = timeline.step.kind
         kinds = (kind, Kind.LAT) if kind in _LIKE_LAT else (kind,)
         exact = tuple(f"{name}_exact" for name in kinds)
+        requests: Counter[Direction] = Counter()
         for read, places in batches(path, PLACE, groups=_GROUPS):
             slots = timeline.rows(places, self.slots)
             if (slots < 0).all():
@@ -72,11 +76,13 @@ class Window:
             for direction in sorted(timeline.selection.directions):
                 ours = pc.equal(batch.column("direction"), pa.scalar(direction.value)).fill_null(False)
                 rows = np.where(ours.to_numpy(zero_copy_only=False), slots, -1)
+                requests[direction] += int(_numbers(batch.column("ios"))[rows >= 0].sum())
                 try:
                     self._of(direction).add(rows, batch, kinds)
                 except ValueError as error:
                     raise damaged(path, f"a histogram cannot be read: {error}") from error
         with self._lock:
+            self.requests[timeline.step.host] = requests
             self._waiting -= 1
             if not self._waiting:
                 self.summed = {direction: sums.result() for direction, sums in sorted(self._sums.items())}

@@ -118,9 +118,13 @@ def decoded(file: str, data: bytes, schema: pa.Schema, columns: list[str] | None
         raise damaged(file, str(error)) from error
 
 
-def damaged(file: str, why: str) -> IogaugeError:
+class DamagedPartError(IogaugeError):
+    """No iogauge wrote a file so: reading it again does not help."""
+
+
+def damaged(file: str, why: str) -> DamagedPartError:
     """Return the error of a file that no iogauge wrote so."""
-    return IogaugeError(
+    return DamagedPartError(
         f"{file}: damaged: {' '.join(why.split())}",
         hint="remove it, then collect its reviews again",
     )

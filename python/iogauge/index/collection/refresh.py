@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError
 from iogauge.index.change import TABLES, delete_rows, insert_rows, replace_rows, words_of
+from iogauge.index.collection.layout import DamagedPartError
 from iogauge.index.collection.stored import Collection, Part
 from iogauge.index.database import Database
 from iogauge.index.refresh import Changes, OnProgress, Progress
@@ -60,11 +61,15 @@ def refresh(database: Database, collection: Collection, *, on_progress: OnProgre
 
 def _add(cursor: duckdb.DuckDBPyConnection, name: str, part: Part | IogaugeError) -> tuple[int, int]:
     """Add a part; return how many reviews are new, and how many have a newer version."""
-    cursor.execute("INSERT INTO parts VALUES (?)", [name])
     if isinstance(part, IogaugeError):
+        # A damaged part stays so; one that only could not be read now is read again by the next refresh.
+        if isinstance(part, DamagedPartError):
+            cursor.execute("INSERT INTO parts VALUES (?)", [name])
         row = {"review": name, "problem": str(part), "hint": part.hint}
         replace_rows(cursor, "listed", [{**row, "measured": "", "noted": "", "words": words_of(row)}])
         return 0, 0
+    cursor.execute("INSERT INTO parts VALUES (?)", [name])
+    delete_rows(cursor, "listed", [name])  # the problem of an earlier refresh
     before = _ranks(cursor, [str(review) for review in part.reviews["review"].to_pylist()])
     rows = _newest(map(_listed, part.reviews.to_pylist()), before)
     replaced = [review for review in rows if review in before]

@@ -29,12 +29,17 @@ def findings(view: FleetView) -> list[str]:
 
 
 def circumstances(view: FleetView) -> list[str]:
-    """Return how the fleet ran, a sentence each: its starts, what is left out, and what differs between hosts."""
-    sentences = [*_starts(view), *_excluded(view)]
+    """Return how the fleet ran, a sentence each: ``how_it_ran``, and what differs between hosts."""
+    sentences = how_it_ran(view)
     if view.differences:
         facts = ", ".join(difference.fact for difference in view.differences)
         sentences.append(f"Hosts differ in {facts}, which may explain differences in the figures.")
     return sentences
+
+
+def how_it_ran(view: FleetView) -> list[str]:
+    """Return a sentence each on its starts, on how evenly the hosts shared, and on what is left out."""
+    return [*_starts(view), *_shares(view), *_excluded(view)]
 
 
 def missing_host(host: Host) -> str:
@@ -122,7 +127,33 @@ def _starts(view: FleetView) -> Iterator[str]:
         )
 
 
+def _shares(view: FleetView) -> Iterator[str]:
+    """Yield how unevenly hosts that pressed together shared, at the step and direction where they did most."""
+    shared = [
+        (group.lowest.iops / group.highest.iops, place, group, group.lowest, group.highest)
+        for place, group in enumerate(view.groups_by("fleet"))
+        if view.mode == "together" and group.hosts > 1 and group.lowest and group.highest and group.iops
+    ]
+    if shared:
+        ratio, _, group, lowest, highest = min(shared)
+        least = f"{numbers.rate(lowest.iops, 4)} ({lowest.host})"
+        most = f"{numbers.rate(highest.iops, 4)} ({highest.host})"
+        yield (
+            f"Hosts shared least evenly at {group.step} ({group.direction}): from {least} to {most} IOPS, "
+            f"{f'a ratio of {1 / ratio:.2f}' if ratio else 'a host had none'}; "
+            f"{numbers.rate(group.iops or 0.0, 4)} IOPS in all."
+        )
+
+
 def _excluded(view: FleetView) -> Iterator[str]:
-    excluded_s = sum(group.excluded_s for group in view.groups_by("fleet"))
+    # Every direction of a step has the same intervals.
+    steps = {group.step: group for group in view.groups_by("fleet")}
+    excluded_s = sum(group.excluded_s for group in steps.values())
     if excluded_s > 0:
         yield f"Not all hosts ran for {numbers.clock_time(excluded_s)}, which the fleet's figures leave out."
+    if never := [step for step, group in steps.items() if group.iops is None]:
+        names = [
+            *never[:MOST_NAMES],
+            *([f"{len(never) - MOST_NAMES} more"] if len(never) > MOST_NAMES else []),
+        ]
+        yield f"Without figures, since its hosts never ran all at the same time: {numbers.listed(names)}."

@@ -113,6 +113,14 @@ class Moment:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Share:
+    """What one host contributed to a group."""
+
+    host: str
+    iops: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """The requests of one direction in one step, merged over hosts or drives that have something in common."""
 
@@ -125,6 +133,7 @@ class Group:
     missing: tuple[str, ...] = ()
     requests: int
     iops: float | None = None
+    """This and the following: None if its hosts never ran all at the same time, or for too few requests."""
     mean_ns: float | None = None
     p50_ns: float | None = None
     p99_ns: float | None = None
@@ -132,6 +141,9 @@ class Group:
     p9999_ns: float | None = None
     excluded_s: float = 0.0
     """For how long not all hosts were running; these seconds are not in the figures."""
+    lowest: Share | None = None
+    highest: Share | None = None
+    """The hosts with the fewest and the most requests a second while all were running; None: they never were."""
 
 
 @dataclass(frozen=True, kw_only=True)

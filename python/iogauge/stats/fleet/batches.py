@@ -25,8 +25,6 @@ class Batch:
     number: int
     iops: float
     mean_ns: float
-    p99_ns: float
-    count: int
 
 
 def batches(
@@ -50,7 +48,5 @@ def batches(
         merged = Histogram.merge(histograms[rows])
         seconds = sum(moment.end_s - moment.start_s for moment in course[rows])
         if merged.count and seconds > 0:
-            parts.append(
-                Batch(place, merged.count / seconds, merged.mean, float(merged.quantile(0.99)), merged.count)
-            )
+            parts.append(Batch(place, merged.count / seconds, merged.mean))
     return parts

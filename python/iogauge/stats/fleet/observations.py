@@ -37,13 +37,10 @@ class DriveObservations:
     together."""
     iops: Floats
     mean_ns: Floats
-    p99_ns: Floats
-    count: NDArray[np.int64]
-    """Requests in the batch."""
 
     def __post_init__(self) -> None:
         columns = (self.host, self.model, self.firmware, self.slot, self.position, self.batch, self.iops)
-        lengths = {len(column) for column in (*columns, self.mean_ns, self.p99_ns, self.count)}
+        lengths = {len(column) for column in (*columns, self.mean_ns)}
         if lengths != {len(self.drive)}:
             raise ValueError("the columns of the observations differ in length")
         for name, column in (("mean_ns", self.mean_ns), ("iops", self.iops)):

@@ -4,6 +4,7 @@ Layout::
 
     DIR/fleet.json       the fleet: its hosts, options and seed; carries its own checksum
     DIR/hosts/HOST/      the review of a host, byte for byte as the host saved it
+    DIR/before/HOST-N/   what was fetched of a host before it lost its review and began anew
     DIR/clock.jsonl      one ClockBatch a line
     DIR/starts.jsonl     one Start a line
     DIR/events.jsonl     one FleetEvent a line
@@ -36,6 +37,7 @@ Line = ClockBatch | Start | FleetEvent
 L = TypeVar("L", bound=Model)
 
 _HOSTS = "hosts"
+_BEFORE = "before"
 _FILES: dict[type[Model], str] = {
     ClockBatch: "clock.jsonl",
     Start: "starts.jsonl",
@@ -140,6 +142,25 @@ class FleetStore:
                 hint=f"its hosts: {', '.join(host.name for host in self.manifest.hosts)}",
             )
         return self.path / _HOSTS / name
+
+    def set_aside(self, name: str) -> Path | None:
+        """Move the review of a host to ``before/HOST-N``; return where it is now, None if there is none.
+
+        Raises:
+            IogaugeError: it cannot be moved.
+        """
+        review, before = self.host_directory(name), self.path / _BEFORE
+        if not review.exists():
+            return None
+        with explained("move", review):
+            before.mkdir(exist_ok=True)
+            number = 1
+            while (kept := before / f"{name}-{number}").exists():
+                number += 1
+            review.rename(kept)
+            durable.sync_directory(before)
+            durable.sync_directory(review.parent)
+        return kept
 
     def clock(self) -> tuple[ClockBatch, ...]:
         """Return the measurements of the hosts' clocks. Raises IogaugeError if they are damaged."""

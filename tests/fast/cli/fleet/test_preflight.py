@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 
 import pytest
 import typer
@@ -66,9 +67,16 @@ def test_without_need_nobody_is_asked(checked: Preflight, ask: bool, monkeypatch
     assert "continue?" not in stderr.getvalue()
 
 
-def test_without_a_terminal_it_is_said_and_not_asked(
+def test_without_a_terminal_a_fleet_begins_unless_a_host_refuses(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-    assert before(NOTABLE)
-    assert capsys.readouterr().err == SAID
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert before(replace(NOTABLE, refused=()))
+    assert "continue?" not in capsys.readouterr().err
+    with pytest.raises(typer.Exit) as ended:
+        before(NOTABLE)
+    assert ended.value.exit_code == 1
+    assert capsys.readouterr().err == (
+        f"{SAID}not started, since not all hosts can begin\nhint: --yes begins without those that refuse\n"
+    )
+    assert before(NOTABLE, ask=False)

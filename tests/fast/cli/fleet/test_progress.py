@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
+
+import pytest
 
 from iogauge.cli.fleet.progress import FleetDisplay
 from iogauge.fleet.progress import FleetProgress
@@ -49,6 +52,16 @@ def test_a_file_gets_events_and_a_line_for_each_step_and_every_five_seconds() ->
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_before_the_first_news_a_terminal_belongs_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with FleetDisplay() as display:
+        print("continue? [y/N] ", end="", file=sys.stderr)
+        assert stream.getvalue() == "continue? [y/N] "
+        display(news())
+    assert "3 hosts" in stream.getvalue()
 
 
 def test_a_terminal_keeps_events_and_clears_the_summary() -> None:

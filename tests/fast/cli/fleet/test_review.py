@@ -38,7 +38,15 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 
 
 def test_options_reach_the_library(library: Library) -> None:
-    words = ["--suite=mixed", "--pace=full", "--seed=7", "--mode=staggered", "--stagger=30s", "--shared"]
+    words = [
+        "--suite=mixed",
+        "--pace=full",
+        "--seed=7",
+        "--mode=staggered",
+        "--stagger=30s",
+        "--shared",
+        "--reads-go-on",
+    ]
     words += ["--hosts=hosts.toml", "--keys=keys", "--destroy=r1:S1", "--destroy=r2:S2", "--output=new"]
     assert main(["fleet", "review", "/dev/nvme0n1", *words]) == 0
     wanted = {
@@ -49,6 +57,7 @@ def test_options_reach_the_library(library: Library) -> None:
         "mode": "staggered",
         "stagger": "30s",
         "shared": True,
+        "reads_go_on": True,
         "hosts": Path("hosts.toml"),
         "keys": Path("keys"),
         "destroy": ["r1:S1", "r2:S2"],
@@ -86,6 +95,18 @@ def test_an_interrupt_says_how_to_go_on(library: Library, capsys: pytest.Capture
         "interrupted: 2 of 3 hosts are done",
         "hint: iogauge fleet review --resume 'my fleet'",
     ]
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_the_way_to_resume_names_the_hosts_again(
+    library: Library, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], interrupted: bool
+) -> None:
+    monkeypatch.setattr(shown, "view_of", lambda *_, **__: fleet())
+    if interrupted:
+        library.error = Interrupted("2 of 3 hosts are done", path=Path("saved"))
+    main(["fleet", "review", "model:ram", "--scheduler=tls://x:1", "--keys=my keys"])
+    hint = "iogauge fleet review --resume saved --scheduler tls://x:1 --keys 'my keys'\n"
+    assert capsys.readouterr().err.endswith(hint)
 
 
 def test_an_error_of_the_library_is_text(library: Library, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,17 @@ from iogauge.schema import MachineFacts
 from iogauge.schema.fleet import FleetHost, FleetManifest, FleetMode, HostOutcome
 
 STEPS = ("one", "two", "three")
-IMPATIENT = Patience(preflight_s=2, lost_s=0.5, lease_s=5, renew_s=0.05, poll_s=0.004, clock_s=0.05, stop_s=2)
+IMPATIENT = Patience(
+    preflight_s=2,
+    lost_s=0.5,
+    silent_s=0.5,
+    lease_s=0.6,
+    end_s=0.1,
+    renew_s=0.05,
+    poll_s=0.004,
+    clock_s=0.05,
+    stop_s=2,
+)
 MACHINE = MachineFacts(
     hostname="computer",
     kernel="6.12",
@@ -56,6 +66,9 @@ class FakeHost:
         """What happened: ``started`` or ``leased``, of what, at which instant or generation."""
         self.refused: tuple[Refusal, ...] = ()
         self.version = __version__
+        self.free_bytes = 1 << 30
+        self.in_use = 0
+        """How often it is refused since another review uses its drive."""
         self.drives: tuple[str, ...] = ()
         self.stops_at = ""
         """The step during which it says nothing more; empty: none."""
@@ -81,7 +94,8 @@ class FakeHost:
             version=self.version,
             machine=MACHINE.model_copy(update={"hostname": self.name}),
             drives=self.drives,
-            free_bytes=1 << 30,
+            free_bytes=self.free_bytes,
+            missing_steps=len(self._missing()) if self.saved else None,
             refused=self.refused,
         )
 
@@ -100,15 +114,26 @@ class FakeHost:
         self._generation = lease.generation
         self._lease = lease
         self.log.append(("leased", lease.id, lease.generation))
+        if self.in_use:
+            self.in_use -= 1
+            self._add("end", outcome=HostOutcome.REFUSED, text="a review is using its drive", in_use=True)
+            return
         self._running = True
         self.saved["manifest.json"] = b"{}"
         self._add(
-            "planned", steps=tuple(PlannedStep(id=step, label=step, expected_s=1) for step in self.steps)
+            "planned",
+            steps=tuple(
+                PlannedStep(id=step, label=step, expected_s=1, complete=step not in self._missing())
+                for step in self.steps
+            ),
         )
         self._next(request.waits)
 
+    def _missing(self) -> list[str]:
+        return [step for step in self.steps if f"steps/{step}/record.json" not in self.saved]
+
     def _next(self, waits: bool = True) -> None:
-        missing = [step for step in self.steps if f"steps/{step}/record.json" not in self.saved]
+        missing = self._missing()
         if not missing:
             self._end(HostOutcome.DONE)
         elif waits:

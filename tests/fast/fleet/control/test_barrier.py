@@ -90,7 +90,7 @@ def test_the_lead_grows_when_a_host_begins_late() -> None:
     lead.started(-5)
     lead.started(Lead.LATE_NS)
     assert lead.ns == 1_000_000_000
-    lead.started(40_000_000)
+    lead.started(400_000_000)
     assert lead.ns == 2_000_000_000
     lead.started(60_000_000_000)
     assert lead.ns == Lead.MOST_NS

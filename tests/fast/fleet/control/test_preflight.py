@@ -52,11 +52,19 @@ def test_another_version_refuses() -> None:
         ("serial S1", False, ("x",)),
         ("serial S1", True, ("x", "y")),
         ("file boot 1:2", True, ("x",)),
+        ("network /mnt/disk", False, ("x",)),
+        ("network /mnt/disk", True, ("x", "y")),
     ],
 )
 def test_a_drive_is_one_hosts_unless_it_is_shared(drive: str, shared: bool, ready: tuple[str, ...]) -> None:
     checked = judged(["x", "y"], {"x": facts(drives=(drive,)), "y": facts(drives=(drive,))}, shared=shared)
     assert checked.ready == ready
+
+
+def test_a_host_with_a_full_disk_refuses() -> None:
+    checked = judged(["x", "y"], {"x": facts(free_bytes=1_000_000), "y": facts()}, shared=False)
+    assert checked.ready == ("y",)
+    assert "1 MB are free" in str(checked.refused[0][1])
 
 
 def test_what_is_written_is_named_but_no_drive_model() -> None:

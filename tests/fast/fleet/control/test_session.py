@@ -159,7 +159,7 @@ def test_a_host_whose_connection_breaks_is_lost(tmp_path: Path) -> None:
     assert [generation for kind, _, generation in hosts[0].log if kind == "leased"] == [1]
 
 
-@pytest.mark.parametrize("method", ["exchange", "begin", "events", "start", "files", "read", "checksum"])
+@pytest.mark.parametrize("method", ["begin", "events", "start", "files", "read", "checksum"])
 def test_a_host_that_hangs_is_lost(tmp_path: Path, method: str) -> None:
     hosts = [FakeHost("x"), FakeHost("y")]
     store = held(
@@ -191,6 +191,18 @@ def test_a_host_that_refuses_ends_it_before_it_begins(tmp_path: Path) -> None:
     with pytest.raises(IogaugeError, match="y: /dev/sdb is mounted") as refused:
         held(tmp_path / "fleet", hosts)
     assert refused.value.hint == "unmount it"
+    assert not (tmp_path / "fleet").exists()
+    assert hosts[0].log == []
+
+
+def test_a_host_whose_clock_cannot_be_compared_refuses(tmp_path: Path) -> None:
+    hosts = [FakeHost("x"), FakeHost("y")]
+    with pytest.raises(IogaugeError, match="y: its clock cannot be compared"):
+        held(
+            tmp_path / "fleet",
+            hosts,
+            lambda host, method, _: "hang" if (host, method) == ("y", "exchange") else "",
+        )
     assert not (tmp_path / "fleet").exists()
     assert hosts[0].log == []
 
@@ -275,3 +287,23 @@ def test_a_full_disk_of_the_controller_stops_the_hosts(
     with pytest.raises(IogaugeError, match="no space"):
         held(tmp_path / "fleet", hosts)
     assert hosts[0].events(0)[-1].outcome is HostOutcome.INTERRUPTED
+
+
+def test_a_signal_that_comes_twice_at_once_is_one(tmp_path: Path) -> None:
+    """``timeout`` signals its command, and then its group."""
+    host = FakeHost("x")
+    host.stops_at = "two"
+    pressed: list[int] = []
+
+    class News(list[FleetProgress]):
+        def append(self, news: FleetProgress) -> None:
+            if news.event is None and len(started(host)) == 2 and len(pressed) < 2:
+                pressed.append(1)
+                raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        held(tmp_path / "fleet", [host], news=News())
+    assert len(pressed) == 2
+    store = FleetStore.open(tmp_path / "fleet")
+    assert store.manifest.host("x").why == "it was stopped"
+    assert "stopping all hosts" in [event.text for event in store.events()]

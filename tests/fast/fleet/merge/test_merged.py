@@ -59,6 +59,9 @@ def test_hosts_are_merged_to_the_count(
     group = only(opened.merged(STEP))
     expected = Histogram.merge(itertools.chain.from_iterable(by_hand(opened, f"h{n}") for n in range(5)))
     total = group.total[READ]
+    assert group.requests[READ] == {
+        f"h{n}": sum(part.count for part in by_hand(opened, f"h{n}")) for n in range(5)
+    }
     assert counts(total) == counts(expected)
     assert total.exact == expected.exact
     assert list(group.total) == [READ], "writes are of another job"
@@ -143,7 +146,8 @@ def test_hosts_that_never_ran_together_have_no_total(tmp_path: Path) -> None:
         starts=[start("h0", 0), start("h1", 5 * SECOND_NS)],
     )
     group = only(opened.merged(STEP))
-    assert group.total == {}
+    assert group.total[READ].count == 0
+    assert group.requests == {READ: {"h0": 0, "h1": 0}}
     assert group.excluded_s == (0.0, 1.0, 5.0, 6.0)
 
 
@@ -175,6 +179,40 @@ def test_a_host_that_ran_the_step_later_is_apart(tmp_path: Path) -> None:
     group = only(opened.merged(STEP))
     assert (group.hosts, group.missing, group.apart) == (("h0", "h1"), (), ("h2",))
     assert group.aligned_within_ns == 7 + 2 * 5
+
+
+def test_a_host_whose_start_nobody_knows_is_apart_from_those_that_are_known(tmp_path: Path) -> None:
+    hosts = [(host(f"h{n}"), [[1000]] * 2) for n in range(3)]
+    planned_only = start("h1", 100, late_ns=None)
+    group = only(fleet(tmp_path / "fleet", hosts, starts=[start("h0", 100), planned_only]).merged(STEP))
+    assert (group.hosts, group.missing, group.apart) == (("h0", "h1"), (), ("h2",))
+    assert group.aligned_within_ns is None, "when h1 began is not known"
+
+
+def test_of_the_starts_of_a_host_the_last_counts(tmp_path: Path) -> None:
+    hosts = [(host(f"h{n}"), [[1000]] * 4) for n in range(2)]
+    starts = [start("h0", 100), start("h1", 100, late_ns=None), start("h1", 100, late_ns=2 * SECOND_NS)]
+    group = only(fleet(tmp_path / "fleet", hosts, starts=starts).merged(STEP))
+    assert group.moments.hosts_running.tolist() == [1, 1, 2, 2, 1, 1]
+
+
+def test_a_host_that_was_late_is_merged_when_it_ran(tmp_path: Path) -> None:
+    hosts = [(host("h0"), [[1000]] * 5), (host("h1"), [[1000] * 10] * 5)]
+    starts = [start("h0", 100), start("h1", 100, late_ns=3 * SECOND_NS + 7)]
+    group = only(fleet(tmp_path / "fleet", hosts, starts=starts).merged(STEP))
+    assert group.moments.hosts_running.tolist() == [1, 1, 1, 2, 2, 1, 1, 1]
+    assert group.requests == {READ: {"h0": 2, "h1": 20}}
+    assert group.total[READ].count == 22
+    assert group.aligned_within_ns == 7 + 2 * 5
+
+
+def test_a_group_is_aligned_by_the_first_of_all_hosts(tmp_path: Path) -> None:
+    late_ns = {"h0": 0, "h1": 4 * SECOND_NS // 10, "h2": 8 * SECOND_NS // 10}
+    hosts = [(host(name, zone="a" if name == "h0" else "b"), [[1000]] * 3) for name in late_ns]
+    starts = [start(name, 100, late_ns=late) for name, late in late_ns.items()]
+    _, zone_b = fleet(tmp_path / "fleet", hosts, starts=starts).merged(STEP, by="zone")
+    assert zone_b.moments.hosts_running.tolist() == [1, 2, 2, 1], "h2 by a second, h1 not at all"
+    assert zone_b.aligned_within_ns == 6 * SECOND_NS // 10 + 2 * 5
 
 
 def test_independent_hosts_count_from_their_own_start(tmp_path: Path) -> None:

@@ -244,6 +244,27 @@ def test_a_damaged_part_is_named_and_its_reviews_are_collected_again(tmp_path: P
         assert [row.problem for row in index.reviews().rows] == ["", "", ""]
 
 
+def test_a_part_that_could_not_be_read_is_read_by_the_next_refresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = Collection.make(tmp_path / "collection")
+    collect([fleet(tmp_path / "fleet")], collection)
+
+    def unreachable(self: LocalPlace, name: str) -> bytes:
+        raise IogaugeError(f"{name}: timeout", hint="check the network")
+
+    with Index.open(collection.address) as index:
+        with monkeypatch.context() as patch:
+            patch.setattr(LocalPlace, "read", unreachable)
+            for _ in range(2):
+                assert index.refresh().added == 0
+                (row,) = index.reviews().rows
+                assert "timeout" in row.problem
+        assert index.refresh().added == 3
+        assert [row.problem for row in index.reviews().rows] == ["", "", ""]
+        assert index.refresh().added == 0
+
+
 def test_any_program_reads_the_files(tmp_path: Path) -> None:
     saved(tmp_path / "reviews" / "a", run=("p0", "p100"))
     saved(tmp_path / "reviews" / "b", run=("p0",), host="h2", created_at="2026-02-28T23:59:59-05:00")

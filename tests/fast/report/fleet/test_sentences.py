@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from iogauge.report.fleet.sentences import answer, circumstances, findings, late
-from iogauge.report.fleet.view import Start
+from iogauge.report.fleet.sentences import answer, circumstances, findings, how_it_ran, late
+from iogauge.report.fleet.view import Share, Start
 from tests.fast.report.fleet.made_up import empty, fleet, healthy
 
 
@@ -62,6 +62,41 @@ def test_what_is_left_out_and_what_differs_is_said() -> None:
     _, excluded, differing = circumstances(fleet())
     assert excluded == "Not all hosts ran for 2 s, which the fleet's figures leave out."
     assert differing.startswith("Hosts differ in kernel, governor,")
+
+
+def test_seconds_without_all_hosts_count_once_for_both_directions() -> None:
+    view = fleet()
+    reads = [group for group in view.groups if group.by == "fleet"]
+    writes = [replace(group, direction="write") for group in reads]
+    _, excluded, _ = circumstances(replace(view, groups=(*reads, *writes)))
+    assert excluded == "Not all hosts ran for 2 s, which the fleet's figures leave out."
+
+
+def test_a_step_without_a_common_second_is_named() -> None:
+    view = fleet()
+    group, *others = view.groups
+    empty_group = replace(group, requests=0, iops=None, mean_ns=None, p50_ns=None, p99_ns=None, excluded_s=60)
+    sentences = circumstances(replace(view, groups=(empty_group, *others)))
+    assert sentences[1] == "Not all hosts ran for 1 min 01 s, which the fleet's figures leave out."
+    assert sentences[2] == "Without figures, since its hosts never ran all at the same time: mixed.reads-100."
+
+
+def shared(mode: str, lowest: float) -> list[str]:
+    view = fleet()
+    first, second, *others = view.groups
+    even = replace(first, lowest=Share(host="r1", iops=99e3), highest=Share(host="r2", iops=100e3))
+    uneven = replace(second, lowest=Share(host="r5", iops=lowest), highest=Share(host="r2", iops=100e3))
+    return how_it_ran(replace(view, mode=mode, groups=(even, uneven, *others)))
+
+
+def test_how_evenly_hosts_shared_is_said_of_the_least_even_step() -> None:
+    _, shares, _ = shared("together", 80e3)
+    assert shares == (
+        "Hosts shared least evenly at mixed.reads-70 (read): from 80,000 (r5) to 100,000 (r2) IOPS, a ratio of 1.25; "
+        "4,012,000 IOPS in all."
+    )
+    assert "a host had none" in shared("together", 0.0)[1]
+    assert len(shared("staggered", 80e3)) == 2, "those who come later have less by intention"
 
 
 def test_lateness_is_that_of_99_in_100_starts_early_or_late() -> None:

@@ -83,8 +83,6 @@ class MadeUpFleet:
             batch=np.tile(np.arange(batch_count), drives * positions),
             iops=8e9 / mean_ns,
             mean_ns=mean_ns,
-            p99_ns=3 * mean_ns,
-            count=np.full(len(rows), 1000),
         )
 
 

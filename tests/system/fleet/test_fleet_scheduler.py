@@ -1,0 +1,48 @@
+"""A fleet whose Dask scheduler is killed reports what is there, and completes with another scheduler."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.system.fleet import clusters, fleets
+
+pytestmark = pytest.mark.fleet
+
+IOS = 2000
+NAMES = ("r1", "r2")
+
+
+def cluster(home: Path) -> tuple[fleets.Command, str]:
+    """Start a scheduler on loopback, and the hosts; return it and its address."""
+    scheduler = clusters.scheduler(home, "tcp://127.0.0.1:0")
+    address = scheduler.word_after("Scheduler at:")
+    workers = [clusters.worker(home, address, name, "--host", "127.0.0.1") for name in NAMES]
+    assert all(map(clusters.is_registered, workers))
+    return scheduler, address
+
+
+def test_a_fleet_whose_scheduler_is_killed_is_resumed_with_another(home: Path) -> None:
+    scheduler, address = cluster(home)
+    plan = (*fleets.plan(home, ios=IOS), "--output=saved")
+    fleet = fleets.review(home, "--scheduler", address, f"{home}/{{host}}.bin", *plan)
+    fleet.until("[2/2]")
+    scheduler.kill()
+    killed = time.monotonic()
+    assert fleet.status() == 1, fleet.stderr
+    print(f"report {time.monotonic() - killed:.1f} s after the scheduler was killed")
+    outcomes = fleets.outcomes(home / "saved")
+    assert set(outcomes.values()) == {"lost"}
+    assert all(f"{name} (lost" in fleet.stdout.replace("\n", " ") for name in NAMES)
+    fleets.require_whole_steps(home / "saved", ios=IOS)
+    # Hosts without a scheduler end, and their reviews with them.
+    psutil.wait_procs([*fleets.workers(home).values()], timeout=60)
+    assert fleets.workers(home) == {}
+    _, address = cluster(home)
+    resumed = fleets.review(home, "--scheduler", address, "--resume", "saved")
+    assert resumed.status() == 0, resumed.stderr
+    assert fleets.outcomes(home / "saved") == dict.fromkeys(NAMES, "done")
+    fleets.require_whole_steps(home / "saved", ios=IOS)
