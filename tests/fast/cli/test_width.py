@@ -57,6 +57,7 @@ PRINTED = {
     "trace show": (("trace", "show", "msr.trace"),),
     "replay": (("replay", "msr.trace", "model:p4800x", "--addresses=fold", "--seed=1"),),
     "verify": (("verify", "drive.img", "--after-crash=stamps.log", "-v"),),
+    "collect": (("collect", "saved", "two", "--output=collected"),),
     "fleet keys": (("fleet", "keys", "keys", "--host=r1"),),
     "model list": (("model", "list"),),
     "model show": (("model", "show", "p4800x"), ("model", "show", "anandtech-linux")),

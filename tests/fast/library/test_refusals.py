@@ -16,7 +16,13 @@ from iogauge.cli import COMMANDS, main
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 COMMAND = re.compile(rf"\biogauge ({'|'.join(COMMANDS)})\b")
 PACKAGE = Path(iogauge.__file__).parent
-OF_OTHER_PROGRAMS = ("--name=", "blockdev --setrw", "docker run --device", "--output-format=json+")
+OF_OTHER_PROGRAMS = (
+    "--name=",
+    "blockdev --setrw",
+    "docker run --device",
+    "--output-format=json+",
+    "--no-nanny --nthreads 1 --name HOST",
+)
 """What messages rightly say of fio's job options and of other programs."""
 WRITE = "[w]\nrw=write\nsize=1m\n"
 

@@ -15,7 +15,7 @@ stores need fsspec and its package of that store.
 
     iogauge collect reviews fleet-1 --output /shared/collection
 
-    iogauge query 'select drives, metric, value from reviews' /shared/collection
+    iogauge query 'select drives, value from reviews' /shared/collection
 
     iogauge web /shared/collection
 """

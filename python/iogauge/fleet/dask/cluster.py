@@ -191,7 +191,7 @@ def worker_addresses(client: Client) -> dict[str, str]:
     workers: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
     hosts = {host_name(str(worker["name"])): address for address, worker in workers.items()}
     if len(hosts) < len(workers):
-        raise UsageError("two workers have the same name", hint="start each with a --name of its own")
+        raise UsageError("two workers have the same name", hint="start each with a name of its own")
     return dict(sorted(hosts.items()))
 
 
@@ -205,7 +205,7 @@ def host_name(worker: str) -> str:
     if not name:
         raise UsageError(
             f"a worker of the scheduler is called {worker!r}, which has no letter or digit of ASCII",
-            hint="start it with another --name",
+            hint="start it with a name of letters and digits",
         )
     return name
 

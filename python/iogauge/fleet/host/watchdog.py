@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 from iogauge.fleet.host.clock import boot_ns
@@ -35,6 +36,7 @@ class Watchdog:
     def begin(self) -> None:
         """Watch from now on."""
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(signal.SIGURG, lambda *_: None)  # With a handler it ends a system call that waits.
         self._arm()
         threading.Thread(target=self._watch, name="iogauge-lease", daemon=True).start()
 
@@ -62,6 +64,17 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_REAL, GRACE_S)
         if self._main is not None:
             signal.pthread_kill(self._main, signal.SIGINT)
+            threading.Thread(target=self._wake, name="iogauge-wake", daemon=True).start()
+
+    def _wake(self) -> None:
+        """Wake the main thread until the process ends.
+
+        A signal that comes right before a system call does not end the call: Python handles it once the call returns.
+        """
+        assert self._main is not None
+        while True:
+            time.sleep(_LOOK_S)
+            signal.pthread_kill(self._main, signal.SIGURG)
 
     def _arm(self) -> None:
         left_s = max(0, self._until_boot_ns - boot_ns()) / 1e9

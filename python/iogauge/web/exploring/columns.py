@@ -56,6 +56,7 @@ REVIEWS = tuple(
         ("figures_read", "BOOLEAN", "whether its figures are in the index"),
         ("problem", "VARCHAR", "why it cannot be read"),
         ("hint", "VARCHAR", "what to do about that"),
+        ("source", "VARCHAR", "where a collection has it from"),
     )
 )
 
