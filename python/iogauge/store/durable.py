@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import io
 import os
 import secrets
@@ -179,6 +180,25 @@ def append_lines(path: Path, data: bytes) -> None:
 def open_lock(path: Path) -> int:
     """Open a lock file, which is created if it is missing; return its descriptor. Raises OSError."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+
+
+@contextmanager
+def locked(path: Path, *, busy: str) -> Iterator[None]:
+    """Hold a lock file against other processes; the kernel releases it when this one ends.
+
+    Raises IogaugeError: another process holds it, which ``busy`` says, or it cannot be locked.
+    """
+    with explained("lock", path):
+        descriptor = open_lock(path)
+    try:
+        with explained("lock", path):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise IogaugeError(busy, hint="wait until it has ended, or stop it") from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def new_file(directory: Path, *, prefix: str, suffix: str) -> tuple[Path, IO[bytes]]:

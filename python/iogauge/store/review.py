@@ -19,11 +19,9 @@ This module runs and judges nothing, and knows no suite.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -89,28 +87,13 @@ class Review:
             )
         return cls(path, load_manifest(path / MANIFEST))
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Lock the review against other writers. The kernel releases the lock when this process ends.
 
         Raises:
             IogaugeError: another process holds it.
         """
-        path = self.path / LOCK
-        with explained("lock", path):
-            descriptor = durable.open_lock(path)
-        try:
-            with explained("lock", path):
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise IogaugeError(
-                        f"{self.path}: another iogauge is writing this review",
-                        hint="wait until it has ended, or stop it",
-                    ) from None
-            yield
-        finally:
-            os.close(descriptor)
+        return durable.locked(self.path / LOCK, busy=f"{self.path}: another iogauge is writing this review")
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest atomically, in the current version of the schema."""

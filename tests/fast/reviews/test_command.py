@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import iogauge.execution.parallel  # noqa: F401 (its package is replaced below)
 from iogauge.cli import main
 from iogauge.schema import Code, Interval, JobFile, Manifest, Notice, RunRecord
 from iogauge.store import Review

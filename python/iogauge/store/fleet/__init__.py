@@ -14,11 +14,8 @@ The last line of a file may be torn by a kill; readers leave it out. A host that
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -90,27 +87,13 @@ class FleetStore:
             )
         return cls(path, read_checked(path / FLEET, FleetManifest))
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Lock the fleet against other writers. The kernel releases the lock when this process ends.
 
         Raises:
             IogaugeError: another process holds it.
         """
-        path = self.path / LOCK
-        with explained("lock", path):
-            descriptor = durable.open_lock(path)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise IogaugeError(
-                    f"{self.path}: another iogauge is writing this fleet",
-                    hint="wait until it has ended, or stop it",
-                ) from None
-            yield
-        finally:
-            os.close(descriptor)
+        return durable.locked(self.path / LOCK, busy=f"{self.path}: another iogauge is writing this fleet")
 
     def save_manifest(self, manifest: FleetManifest) -> None:
         """Replace the manifest atomically, in the current version of the schema. Raises IogaugeError."""
