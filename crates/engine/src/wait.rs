@@ -105,17 +105,19 @@ pub fn sharpen_timer() {
 }
 
 /// Sleeps until an instant of the host's CLOCK_MONOTONIC. Returns false if `is_stopped` returned true before; it is
-/// called every 20 ms. From here on the kernel wakes the calling thread as close to the requested time as it can.
+/// called every 20 ms. If the thread has to sleep, the kernel wakes it as close to the requested time as it can, also
+/// later on.
 pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> bool {
-    sharpen_timer();
     loop {
         if is_stopped() {
             return false;
         }
-        match instant.saturating_sub(monotonic_ns()) {
-            0 => return true,
-            left => sleep(left.min(LOOK)),
-        };
+        let left = instant.saturating_sub(monotonic_ns());
+        if left == 0 {
+            return true;
+        }
+        sharpen_timer();
+        sleep(left.min(LOOK));
     }
 }
 

@@ -1,4 +1,4 @@
-"""Reviews the drives of many hosts at once: what hosts there are, what each has to do, and the sitting that does it."""
+"""Reviews the drives of many hosts at once: what hosts there are, what each has to do, and the session that does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Unpack
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.fleet.control.controller import PATIENCE, Patience, patience_on_one_computer
 from iogauge.fleet.control.link import Link
-from iogauge.fleet.control.session import OnPreflight, Sitting, hold
+from iogauge.fleet.control.session import OnPreflight, Session, run_session
 from iogauge.fleet.dask.cluster import local_fleet, scheduled_fleet, ssh_fleet
 from iogauge.fleet.host.messages import HostRequest
 from iogauge.fleet.hosts import HostEntry, load_hosts
@@ -83,11 +83,11 @@ def review(
     requests_of = partial(
         requests, destroy=as_list(destroy), meter=options.get("meter"), reads_go_on=reads_go_on
     )
-    sitting = partial(Sitting, shared=shared, on_preflight=on_preflight, on_progress=on_progress)
+    session = partial(Session, shared=shared, on_preflight=on_preflight, on_progress=on_progress)
     if resume is not None:
         passed = {"targets": targets or None, "output": output, **options}
         refuse_with_resume([name for name, value in passed.items() if value is not None and name != "meter"])
-        return _resumed(Path(resume), where, requests_of, sitting, on_progress)
+        return _resumed(Path(resume), where, requests_of, session, on_progress)
     require_choice("mode", mode, [*FleetMode])
     path = Path(output or f"iogauge-fleet-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     Claims().new_directory(path)
@@ -116,8 +116,8 @@ def review(
             return store
 
         return Fleet(
-            hold(
-                sitting(
+            run_session(
+                session(
                     manifest=manifest,
                     requests=requests_of(manifest, names),
                     stored=created,
@@ -132,7 +132,7 @@ def _resumed(
     path: Path,
     where: _Where,
     requests_of: Callable[[FleetManifest, Iterable[str]], dict[str, HostRequest]],
-    sitting: Callable[..., Sitting],
+    session: Callable[..., Session],
     on_progress: OnFleetProgress,
 ) -> Fleet:
     """Continue a saved fleet. Nobody else can from the first look at it to the end."""
@@ -150,8 +150,8 @@ def _resumed(
             if absent := [name for name in missing if name not in names]:
                 _tell_absent(store, absent, on_progress, all_of_them=not there)
             return Fleet(
-                hold(
-                    sitting(
+                run_session(
+                    session(
                         manifest=manifest,
                         requests=requests_of(manifest, names),
                         stored=partial(_continued, store),

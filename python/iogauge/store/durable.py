@@ -171,9 +171,11 @@ def append_lines(path: Path, data: bytes) -> None:
     """
     with explained("write", path), path.open("ab+") as file:
         end = file.seek(0, os.SEEK_END)
-        file.seek(max(0, end - _LONGEST_LINE))
-        tail = file.read()
-        file.truncate(end - len(tail) + tail.rfind(b"\n") + 1)
+        file.seek(max(0, end - 1))
+        if file.read() not in (b"", b"\n"):
+            file.seek(max(0, end - _LONGEST_LINE))
+            tail = file.read()
+            file.truncate(end - len(tail) + tail.rfind(b"\n") + 1)
         file.write(data)
 
 

@@ -59,23 +59,23 @@ class Answers:
 
     def __init__(self) -> None:
         self.lost: set[int] = set()
-        self.asked = 0
+        self.questions = 0
         self.closed = 0
         self.calls = 0
 
     def exchange(self) -> Exchange | None:
         """Answer, or not."""
-        self.asked += 1
-        return None if self.asked in self.lost else Exchange(1, 1, 1, 1)
+        self.questions += 1
+        return None if self.questions in self.lost else Exchange(1, 1, 1, 1)
 
     def close(self) -> None:
         """Count."""
         self.closed += 1
 
 
-@pytest.mark.parametrize(("lost", "asked"), [(2, 22), (1, 1)])
+@pytest.mark.parametrize(("lost", "questions"), [(2, 22), (1, 1)])
 def test_a_lost_answer_does_not_end_udp_for_ever(
-    monkeypatch: pytest.MonkeyPatch, lost: int, asked: int
+    monkeypatch: pytest.MonkeyPatch, lost: int, questions: int
 ) -> None:
     """Unless no answer ever came: a firewall drops them."""
     answers = Answers()
@@ -89,7 +89,7 @@ def test_a_lost_answer_does_not_end_udp_for_ever(
     monkeypatch.setattr(link, "_place", lambda timeout_s: object())
     for _ in range(41):
         link.exchange(timeout_s=1)
-    assert (answers.asked, answers.closed) == (asked, 1)
+    assert (answers.questions, answers.closed) == (questions, 1)
 
 
 def test_a_host_that_is_gone_does_not_answer(echo: Echo) -> None:

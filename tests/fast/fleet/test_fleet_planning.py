@@ -72,5 +72,5 @@ def test_a_meter_is_never_stored() -> None:
 
 def test_reads_go_on_if_told_so() -> None:
     manifest = fleet()
-    told = requests(manifest, ["x"], [], reads_go_on=True)["x"]
-    assert (told.reads_go_on, requests(manifest, ["x"], [])["x"].reads_go_on) == (True, False)
+    stored = requests(manifest, ["x"], [], reads_go_on=True)["x"]
+    assert (stored.reads_go_on, requests(manifest, ["x"], [])["x"].reads_go_on) == (True, False)

@@ -156,8 +156,8 @@ def _full(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, IogaugeError]]:
             yield (
                 host,
                 IogaugeError(
-                    f"{numbers.size(fact.free_bytes)} are free where it keeps its review, and "
-                    f"{numbers.size(LEAST_FREE_BYTES)} are needed",
+                    f"{fact.free_bytes / 1e6:.0f} MB are free where it keeps its review, and "
+                    f"{LEAST_FREE_BYTES / 1e6:.0f} are needed",
                     hint="free some space there, or name another directory of the host in the hosts file",
                 ),
             )

@@ -1,4 +1,4 @@
-"""One sitting of a fleet: from the preflight to the last file fetched. A review that was interrupted has several."""
+"""One session of a fleet: from the preflight to the last file fetched. A review that was interrupted has several."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _BEGUN = ("begun", "resumed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sitting:
-    """What a sitting needs, beside the links to the hosts."""
+class Session:
+    """What a session needs, beside the links to the hosts."""
 
     manifest: FleetManifest
     requests: Mapping[str, HostRequest]
@@ -43,12 +43,12 @@ class Sitting:
     shared: bool = False
     """Whether a drive may be used by several hosts."""
     on_preflight: OnPreflight | None = None
-    """None: a host that refuses ends the sitting before it begins."""
+    """None: a host that refuses ends the session before it begins."""
     on_progress: OnFleetProgress = lambda _: None
     patience: Patience = PATIENCE
 
 
-def hold(sitting: Sitting, links: Sequence[Link]) -> FleetStore:
+def run_session(session: Session, links: Sequence[Link]) -> FleetStore:
     """Run the reviews of these hosts, and fetch what they save.
 
     Raises:
@@ -56,12 +56,12 @@ def hold(sitting: Sitting, links: Sequence[Link]) -> FleetStore:
         Interrupted: at Ctrl-C, after all hosts have ended; or nothing was to begin.
     """
     reached = {link.name: link for link in links}
-    patience = sitting.patience
+    patience = session.patience
     try:
-        checked = look(reached, sitting.requests, shared=sitting.shared, timeout_s=patience.preflight_s)
+        checked = look(reached, session.requests, shared=session.shared, timeout_s=patience.preflight_s)
         checked, batches = _with_clocks(checked, reached, patience)
-        _require_ready(checked, sitting.on_preflight)
-        store = sitting.stored(_described(sitting.manifest, checked))
+        _require_ready(checked, session.on_preflight)
+        store = session.stored(_described(session.manifest, checked))
         for name, error in checked.refused:
             store.append(_event("refused", str(error), name))
         _keep_copies(store, checked)
@@ -73,12 +73,12 @@ def hold(sitting: Sitting, links: Sequence[Link]) -> FleetStore:
         for name in checked.ready:
             # Recorded first: so no two leases have the same generation, whatever is killed.
             store.append(_event("resumed" if leases[name] else "begun", "", name))
-            lease = _lease(sitting.requests[name], checked.facts[name], leases[name] + 1, clocks, patience)
+            lease = _lease(session.requests[name], checked.facts[name], leases[name] + 1, clocks, patience)
             hosts.append(
-                HostRun(name, reached[name], sitting.requests[name], lease, resumes=leases[name] > 0)
+                HostRun(name, reached[name], session.requests[name], lease, resumes=leases[name] > 0)
             )
         controller = Controller(
-            store, hosts, clocks=clocks, on_progress=sitting.on_progress, patience=patience
+            store, hosts, clocks=clocks, on_progress=session.on_progress, patience=patience
         )
         controller.run()
     finally:

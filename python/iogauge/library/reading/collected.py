@@ -212,7 +212,7 @@ class Member(NamedTuple):
 def member(name: StrPath) -> Member | None:
     """Return the collection and the id of a review that is named by both; None: it is named otherwise."""
     collection, slash, review = fspath(name).rstrip("/").rpartition("/")
-    if not slash or not review or fspath(name).startswith("published"):
+    if not slash or not review or fspath(name).startswith("published:"):
         return None
     return Member(collection, review) if is_address(name) or is_collection(collection or "/") else None
 

@@ -1,4 +1,4 @@
-"""A sitting of a fleet on hosts without processes, whatever fails."""
+"""A session of a fleet on hosts without processes, whatever fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.fleet.control.preflight import Preflight
-from iogauge.fleet.control.session import OnPreflight, Sitting, hold
+from iogauge.fleet.control.session import OnPreflight, Session, run_session
 from iogauge.fleet.host.messages import HostRequest, Refusal
 from iogauge.fleet.progress import FleetProgress
 from iogauge.library.errors import Interrupted
@@ -47,7 +47,7 @@ def held(
     on_preflight: OnPreflight | None = None,
     news: list[FleetProgress] | None = None,
 ) -> FleetStore:
-    """Hold a sitting, the first one or another one of the fleet at ``path``."""
+    """Hold a session, the first one or another one of the fleet at ``path``."""
     if (path / "fleet.json").exists():
         store = FleetStore.open(path)
         manifest = store.manifest
@@ -70,7 +70,7 @@ def held(
         )
         for name in missing
     }
-    sitting = Sitting(
+    session = Session(
         manifest=manifest,
         requests=requests,
         stored=stored,
@@ -79,7 +79,7 @@ def held(
         on_progress=(news if news is not None else []).append,
         patience=IMPATIENT,
     )
-    return hold(sitting, links)
+    return run_session(session, links)
 
 
 def _continued(store: FleetStore, manifest: FleetManifest) -> FleetStore:
