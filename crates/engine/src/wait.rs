@@ -26,6 +26,9 @@ const LONG_NAP: Nanos = 20_000_000;
 /// The longest time after which a thread that sleeps until an instant of the host's clock sees an order to stop.
 const LOOK: Nanos = 20_000_000;
 
+/// How long before a common start a thread is awake. The timers of dozens of processes take so long.
+pub const AWAKE_EARLY: Nanos = 1_000_000;
+
 impl Waiter {
     /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
     /// ms to measure the timer.
@@ -121,6 +124,21 @@ pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> b
     }
 }
 
+/// Waits for an instant of the host's CLOCK_MONOTONIC at which other processes of this computer start, too. Returns
+/// false if `is_stopped` returned true before.
+///
+/// A thread that is woken at the instant itself waits for its CPU while another, which was woken first, works: for 4 ms
+/// each with the kernel's default. So all wake before, and give up the CPU to each other until the instant.
+pub fn await_common_start(instant: Nanos, is_stopped: impl Fn() -> bool) -> bool {
+    if !sleep_until_monotonic(instant.saturating_sub(AWAKE_EARLY), is_stopped) {
+        return false;
+    }
+    while monotonic_ns() < instant {
+        std::thread::yield_now();
+    }
+    true
+}
+
 /// Sleeps; returns false if a signal cut it short.
 fn sleep(nap: Nanos) -> bool {
     let wanted = timespec(nap);
@@ -163,6 +181,16 @@ mod tests {
         let stops = || looks.replace(looks.get() + 1) == 2;
         assert!(!sleep_until_monotonic(Nanos::MAX, stops));
         assert_eq!(looks.get(), 3);
+    }
+
+    #[test]
+    fn a_common_start_is_never_early_and_can_be_called_off() {
+        for wait in [0, 300_000, 4_000_000] {
+            let due = monotonic_ns() + wait;
+            assert!(await_common_start(due, || false));
+            assert!(monotonic_ns() >= due);
+        }
+        assert!(!await_common_start(Nanos::MAX, || true));
     }
 
     #[test]

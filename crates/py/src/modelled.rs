@@ -14,7 +14,7 @@ use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::run::Hold;
 use iogauge_engine::run::rows_file::RowsFile;
 use iogauge_engine::run::spill::{FrameWriter, Spilled};
-use iogauge_engine::{ClockFacts, monotonic_ns, sleep_until_monotonic};
+use iogauge_engine::{ClockFacts, await_common_start, monotonic_ns};
 use iogauge_model::{Device, Drive, DriveSpec, Machine, Part, RowParts};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -228,7 +228,7 @@ impl ModelRunner {
         // Called first when the first stage is next.
         let mut should_continue = || {
             if let Some(instant) = start_at_ns.take()
-                && sleep_until_monotonic(instant, is_stopped)
+                && await_common_start(instant, is_stopped)
             {
                 started_ns = Some(monotonic_ns());
                 // Others that start at this instant on this CPU go first: the simulation keeps it busy.

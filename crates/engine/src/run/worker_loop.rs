@@ -1,6 +1,7 @@
 //! The loop of one worker's thread: takes requests from the worker, submits, reaps and records.
 
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 
 use iogauge_core::recorder::LONG_GAP;
@@ -48,6 +49,8 @@ pub struct Loop<'a> {
     pub tick: Nanos,
     /// Makes what was written durable and drops it from the page cache.
     pub settle: &'a dyn Fn() -> Result<(), Error>,
+    /// Whether other processes of this computer start at the same instant.
+    pub starts_with_others: bool,
 }
 
 impl Loop<'_> {
@@ -66,6 +69,7 @@ impl Loop<'_> {
         let mut now = engine.now();
         let mut in_ramp = now < state.worker.measured_from();
         let mut issued = false;
+        let mut lets_others_start = self.starts_with_others;
         // Until the ramp is over and a request was issued, so that the rest of the run pays for one check only.
         let mut beginning = true;
         loop {
@@ -87,6 +91,10 @@ impl Loop<'_> {
                 })
             };
             if beginning {
+                // The engine may never sleep, so that others on this CPU would start 4 ms later.
+                if issued && std::mem::take(&mut lets_others_start) {
+                    thread::yield_now();
+                }
                 if in_ramp && now >= state.worker.measured_from() {
                     in_ramp = false;
                     state.measure_from(now);
@@ -97,7 +105,7 @@ impl Loop<'_> {
                     let at = &self.signals.first_issued_ns;
                     at.store(engine.now(), Ordering::Relaxed);
                 }
-                beginning = in_ramp || !issued;
+                beginning = in_ramp || !issued || lets_others_start;
             }
             let reading = state.worker.reading_back().unwrap_or(READING);
             self.signals.reading_ns.store(reading, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
 
 use iogauge_core::busy::Busy;
 use iogauge_core::flow::Share;
@@ -28,7 +29,7 @@ use crate::run::spill::{Spill, WorkerLog};
 use crate::run::worker_loop::{End, Loop};
 use crate::run::worker_state::WorkerState;
 use crate::thread_memory::{self, Locked};
-use crate::wait::Waiter;
+use crate::wait::{AWAKE_EARLY, Waiter};
 
 /// The gate where the threads of a stage wait for one another, or one thread for the end of others.
 #[derive(Debug, Default)]
@@ -128,6 +129,11 @@ impl WorkerThread {
         };
         let ended = std::panic::catch_unwind(work).unwrap_or_else(panicked);
         let _ = self.reports.send((self.worker, Report::Ended(ended)));
+    }
+
+    /// Whether other processes of this computer may start at the same instant.
+    fn starts_with_others(&self) -> bool {
+        self.run.start_at_ns.is_some()
     }
 
     fn prepare_and_run(&self) -> Result<Result<ThreadEnd, Error>, Error> {
@@ -250,6 +256,7 @@ impl UseEngine for InThread<'_> {
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             settle: &settle,
+            starts_with_others: thread.starts_with_others(),
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());
         let usage = affinity::thread_usage().since(before);
@@ -282,12 +289,20 @@ impl UseEngine for InThread<'_> {
 impl InThread<'_> {
     /// Waits for the worker's own start, or for an order to stop.
     fn wait_for(&self, start: Nanos) {
+        let awake = match self.thread.starts_with_others() {
+            true => start.saturating_sub(AWAKE_EARLY),
+            false => start,
+        };
         loop {
             let now = self.thread.clock.now();
             if now >= start || self.thread.signals.stopped() {
                 return;
             }
-            self.waiter.sleep_until(start.min(now + 100 * MILLISECOND));
+            if now >= awake {
+                thread::yield_now();
+            } else {
+                self.waiter.sleep_until(awake.min(now + 100 * MILLISECOND));
+            }
         }
     }
 }
