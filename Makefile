@@ -100,17 +100,25 @@ test-timed: setup
 test-system: test-devices
 	@$(MAKE) --no-print-directory test-alone
 
+# The files that take longest are first, so that no process is left with one of them at the end.
+LONGEST := $(addprefix tests/system/,test_review_kill.py test_suites_block.py test_report_accessible.py \
+	fio/test_generated_jobs.py test_report_first_screen.py)
+
 test-devices: setup
 	@[ "$$(id -u)" = 0 ] || { echo "make test-system needs root: it makes loop, zram and device-mapper devices" >&2; exit 1; }
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
-	@$(PYTEST) --dist loadfile -m "not alone and not fleet" tests/system
+	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m "not alone and not fleet" $(LONGEST) tests/system
 
-# Fleets of real processes in network namespaces: killed, cut off, on a full disk. They mostly wait for leases to end.
+# Fleets of real processes in network namespaces: killed, cut off, on a full disk. They mostly wait: for steps, and for
+# leases to end.
 test-fleet: setup
 	@[ "$$(id -u)" = 0 ] || { echo "make test-fleet needs root: it makes network namespaces" >&2; exit 1; }
-	@$(BIN)/python -m pytest -n 0 -m fleet tests/system/fleet
+	@missing=; for tool in ip nsenter ss ssh-keygen /usr/sbin/sshd; do command -v $$tool >/dev/null || \
+	missing="$$missing $$tool"; done; [ -z "$$missing" ] || { echo "make test-fleet lacks:$$missing" >&2; \
+	echo "hint: on Debian, apt-get install iproute2 openssh-client openssh-server util-linux" >&2; exit 1; }
+	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m fleet tests/system/fleet
 
 test-alone: setup
 	@$(BIN)/python -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests/system)

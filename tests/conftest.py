@@ -10,8 +10,10 @@ and in those that tests start, and never to those of the user.
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,14 +26,20 @@ settings.register_profile(
 settings.load_profile("iogauge")
 
 
-class _Scheduling(LoadScopeScheduling):
-    """Gives each test to whichever process is free, but keeps those of tests/published with their file.
+_APART = {"tests/system/test_report_accessible.py"}
+"""Files of tests/system whose tests share only pages, which tests/system/pages.py makes once for all processes."""
 
-    These share what takes long to make. xdist's own groups do nothing under pytest 9.2.
+
+class _Scheduling(LoadScopeScheduling):
+    """Gives each test to whichever process is free, but tests of tests/published and tests/system stay with their file.
+
+    These share what takes long to make, or devices. xdist's own groups do nothing under pytest 9.2.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.split("::")[0] if nodeid.startswith("tests/published/") else nodeid
+        file = nodeid.split("::")[0]
+        together = file.startswith(("tests/published/", "tests/system/")) and file not in _APART
+        return file if together else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -48,10 +56,24 @@ def _ctrl_c() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _priority() -> Iterator[None]:
+    """Read reviews at the priority of the tests: the lowest gets a hundredth of a CPU that others keep busy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("iogauge.index.pool.NICE", 0)
+        yield
+
+
+def _cache(temporary: pytest.TempPathFactory) -> Path:
+    """Return a directory for cached drawings that the processes of pytest-xdist share, as those of a user do."""
+    base = temporary.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(_cache(tmp_path_factory)))
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         patch.delenv("COLUMNS", raising=False)
         yield

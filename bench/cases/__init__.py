@@ -24,7 +24,7 @@ from bench.cases import (
     watched,
 )
 from bench.cases.charts import page, pictures
-from bench.cases.fleet import merge
+from bench.cases.fleet import merge, overhead
 from bench.cases.trace import imports, latency
 from bench.cases.twins import judge
 from bench.cases.web import collected, index
@@ -50,6 +50,7 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "watched": watched.cost,
     "web-index": index.answers,
     "fleet-merge": merge.merging,
+    "fleet-overhead": overhead.overhead,
     "collection": collected.answers,
     "trace-import": imports.imports,
     "model": model.speed,
@@ -67,6 +68,7 @@ WITHOUT_FIO = frozenset(
         "commands",
         "coverage",
         "fleet-merge",
+        "fleet-overhead",
         "page",
         "pictures",
         "trace-import",

@@ -1,8 +1,10 @@
-"""A step of 10, 100 and 1,000 hosts merged: time, memory, and how both grow. Each host has 3,600 intervals.
+"""A step of 10, 100 and 1,000 hosts merged, judged, and as a table: time, memory, and how they grow with the hosts.
+
+Each host has 3,600 intervals.
 
 Two made-up reviews are saved; the other hosts are hard links to their files. So files are read from the page cache:
-the case measures the merging, not a disk. ``python -m bench.cases.fleet.merge DIRECTORY`` merges one fleet and prints
-the result as JSON.
+the case measures the merging, not a disk. ``python -m bench.cases.fleet.merge DIRECTORY merge`` (or ``judge``, or
+``table``) reads one fleet and prints what that took as JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ from bench.settings import Settings, note
 
 HOSTS = (10, 100, 1000)
 INTERVALS = 3600
-TIMES = 3
+READINGS = {
+    "merge": ("merged", 3, HOSTS),
+    "judge": ("judged", 1, HOSTS),
+    "table": ("as a table", 1, HOSTS[:2]),
+}
+"""What is done with a fleet, in words, how often, and with how many hosts.
+
+A table is timed once, since the figures of its steps are kept then; of 1,000 hosts that would take long."""
 GOAL_S = 30.0
 GOAL_BYTES = 2 << 30
 GOAL_EXPONENT = 1.1
@@ -37,23 +46,36 @@ def merging(settings: Settings) -> Finding:
     intervals = max(60, round(INTERVALS * settings.scale))
     samples: dict[str, list[float]] = {}
     rows: list[Row] = []
-    medians_s: list[float] = []
+    walls_s: dict[str, list[float]] = {name: [] for name in READINGS}
     with tempfile.TemporaryDirectory() as folder:
         for hosts in HOSTS:
             path = make(Path(folder) / f"fleet-{hosts}", hosts=hosts, intervals=intervals)
-            merges = [merged(path) for _ in range(TIMES)]
-            times_s, peaks = ([one[name] for one in merges] for name in ("wall_s", "peak_bytes"))
-            samples |= {f"{hosts}_wall_s": times_s, f"{hosts}_peak_bytes": peaks}
-            medians_s.append(Estimate.of(times_s).median)
-            note(f"fleet-merge: {hosts} hosts {medians_s[-1]:.2f} s, {max(peaks) / 2**20:,.0f} MiB")
-            judged = hosts == HOSTS[-1] and intervals == INTERVALS
-            title = f"{hosts:,} hosts x {intervals:,} intervals merged"
-            rows += [
-                _row(title, "s", medians_s[-1], GOAL_S, judged=judged),
-                _row(title, "MiB resident at most", max(peaks) / 2**20, GOAL_BYTES / 2**20, judged=judged),
-            ]
-    exponent = slope([math.log(hosts) for hosts in HOSTS], [math.log(median) for median in medians_s])
-    rows.append(_row("growth of the time with hosts", "exponent", exponent, GOAL_EXPONENT, judged=True))
+            for name, (done, times, sizes) in READINGS.items():
+                if hosts not in sizes:
+                    continue
+                costs = [reading(path, name) for _ in range(times)]
+                figures = {key: [cost[key] for cost in costs] for key in costs[0]}
+                samples |= {f"{hosts}_{name}_{key}": values for key, values in figures.items()}
+                wall_s, cpu_s = (Estimate.of(figures[key]).median for key in ("wall_s", "cpu_s"))
+                peak_bytes = max(figures["peak_bytes"])
+                walls_s[name].append(wall_s)
+                note(
+                    f"fleet-merge: {hosts} hosts {done}: {wall_s:.2f} s, {cpu_s:.2f} s of CPU, "
+                    f"{peak_bytes / 2**20:,.0f} MiB"
+                )
+                judged = name == "merge" and hosts == HOSTS[-1] and intervals == INTERVALS
+                title = f"{hosts:,} hosts x {intervals:,} intervals {done}"
+                rows += [
+                    _row(title, "s", wall_s, GOAL_S, judged=judged),
+                    Row(title, "s of CPU", cpu_s),
+                    _row(
+                        title, "MiB resident at most", peak_bytes / 2**20, GOAL_BYTES / 2**20, judged=judged
+                    ),
+                ]
+    for name, (done, _, sizes) in READINGS.items():
+        exponent = slope([math.log(hosts) for hosts in sizes], [math.log(wall_s) for wall_s in walls_s[name]])
+        title = f"growth of the time with hosts {done}"
+        rows.append(_row(title, "exponent", exponent, GOAL_EXPONENT, judged=name == "merge"))
     return Finding(rows, samples)
 
 
@@ -82,9 +104,9 @@ def make(path: Path, *, hosts: int, intervals: int) -> Path:
     return path
 
 
-def merged(path: Path) -> dict[str, float]:
-    """Merge a fleet in a process of its own; return its time without the start of the process, and its memory."""
-    command = [sys.executable, "-m", "bench.cases.fleet.merge", str(path)]
+def reading(path: Path, name: str) -> dict[str, float]:
+    """Read a fleet in a process of its own; return its time without the start of the process, and its memory."""
+    command = [sys.executable, "-m", "bench.cases.fleet.merge", str(path), name]
     done = subprocess.run(command, cwd=peers.ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise peers.PeerError(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr}")
@@ -109,22 +131,30 @@ def _row(title: str, unit: str, value: float, goal: float, *, judged: bool) -> R
     return Row(title, unit, value, goal=f"<= {goal:g}", met=value <= goal)
 
 
-def _merge(path: Path) -> None:
-    """Merge the step of a fleet, and print what that took."""
+def _read(path: Path, name: str) -> None:
+    """Merge the step of a fleet, judge its drives or make its table, and print what that took."""
     import resource
 
-    import iogauge.fleet.merge.merged  # noqa: F401  # its import is no part of the merging
+    # Imports are no part of what is timed.
+    import iogauge.fleet.judge
+    import iogauge.fleet.merge.merged
+    import iogauge.fleet.merge.table  # noqa: F401
     from iogauge.fleet.saved import open_fleet
 
-    began = time.perf_counter()
+    began, cpu_s = time.perf_counter(), time.process_time()
     fleet = open_fleet(path)
-    (step,) = fleet.steps
-    (group,) = fleet.merged(step)
-    wall_s = time.perf_counter() - began
-    assert len(group.hosts) == len(fleet.hosts)
+    if name == "merge":
+        (step,) = fleet.steps
+        (group,) = fleet.merged(step)
+        assert len(group.hosts) == len(fleet.hosts)
+    elif name == "judge":
+        fleet.slow_drives()
+    else:
+        assert {*fleet.table().column("host").to_pylist()} == {host.name for host in fleet.hosts}
+    figures = {"wall_s": time.perf_counter() - began, "cpu_s": time.process_time() - cpu_s}
     peak_bytes = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"wall_s": wall_s, "peak_bytes": peak_bytes}))
+    print(json.dumps({**figures, "peak_bytes": peak_bytes}))
 
 
 if __name__ == "__main__":
-    _merge(Path(sys.argv[1]))
+    _read(Path(sys.argv[1]), sys.argv[2])

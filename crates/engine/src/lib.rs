@@ -16,4 +16,4 @@ mod wait;
 pub use clock::{Anchor, Clock, ClockFacts, monotonic_ns};
 pub use engines::{Buffers, Engine, UseEngine, open, probe};
 pub use error::{Error, Needs};
-pub use wait::{Waiter, await_common_start, sleep_slack};
+pub use wait::{Waiter, sleep_slack, start_together};

@@ -26,8 +26,9 @@ const LONG_NAP: Nanos = 20_000_000;
 /// The longest time after which a thread that sleeps until an instant of the host's clock sees an order to stop.
 const LOOK: Nanos = 20_000_000;
 
-/// How long before a common start a thread is awake. The timers of dozens of processes take so long.
-pub const AWAKE_EARLY: Nanos = 1_000_000;
+/// How long before and after a common start threads give up their CPU to each other. The timers of dozens of processes
+/// take so long, and their clocks do not agree to the microsecond.
+pub const STARTING: Nanos = 1_000_000;
 
 impl Waiter {
     /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
@@ -124,19 +125,24 @@ pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> b
     }
 }
 
-/// Waits for an instant of the host's CLOCK_MONOTONIC at which other processes of this computer start, too. Returns
-/// false if `is_stopped` returned true before.
+/// Waits for an instant of the host's CLOCK_MONOTONIC at which other processes of this computer start, too, lets them
+/// start, and returns when it started itself. Returns `None` if `is_stopped` returned true before.
 ///
 /// A thread that is woken at the instant itself waits for its CPU while another, which was woken first, works: for 4 ms
-/// each with the kernel's default. So all wake before, and give up the CPU to each other until the instant.
-pub fn await_common_start(instant: Nanos, is_stopped: impl Fn() -> bool) -> bool {
-    if !sleep_until_monotonic(instant.saturating_sub(AWAKE_EARLY), is_stopped) {
-        return false;
+/// each with the kernel's default. So all wake before, and give up the CPU to each other.
+pub fn start_together(instant: Nanos, is_stopped: impl Fn() -> bool) -> Option<Nanos> {
+    if !sleep_until_monotonic(instant.saturating_sub(STARTING), is_stopped) {
+        return None;
     }
-    while monotonic_ns() < instant {
-        std::thread::yield_now();
-    }
-    true
+    let yield_until = |instant| {
+        while monotonic_ns() < instant {
+            std::thread::yield_now();
+        }
+        monotonic_ns()
+    };
+    let started = yield_until(instant);
+    yield_until(started + STARTING);
+    Some(started)
 }
 
 /// Sleeps; returns false if a signal cut it short.
@@ -187,10 +193,11 @@ mod tests {
     fn a_common_start_is_never_early_and_can_be_called_off() {
         for wait in [0, 300_000, 4_000_000] {
             let due = monotonic_ns() + wait;
-            assert!(await_common_start(due, || false));
-            assert!(monotonic_ns() >= due);
+            let started = start_together(due, || false).unwrap();
+            assert!(started >= due);
+            assert!(monotonic_ns() >= started + STARTING);
         }
-        assert!(!await_common_start(Nanos::MAX, || true));
+        assert_eq!(start_together(Nanos::MAX, || true), None);
     }
 
     #[test]

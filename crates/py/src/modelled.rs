@@ -14,7 +14,7 @@ use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::run::Hold;
 use iogauge_engine::run::rows_file::RowsFile;
 use iogauge_engine::run::spill::{FrameWriter, Spilled};
-use iogauge_engine::{ClockFacts, await_common_start, monotonic_ns};
+use iogauge_engine::{ClockFacts, start_together};
 use iogauge_model::{Device, Drive, DriveSpec, Machine, Part, RowParts};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -227,12 +227,8 @@ impl ModelRunner {
         let mut started_ns = None;
         // Called first when the first stage is next.
         let mut should_continue = || {
-            if let Some(instant) = start_at_ns.take()
-                && await_common_start(instant, is_stopped)
-            {
-                started_ns = Some(monotonic_ns());
-                // Others that start at this instant on this CPU go first: the simulation keeps it busy.
-                thread::yield_now();
+            if let Some(instant) = start_at_ns.take() {
+                started_ns = start_together(instant, is_stopped);
             }
             !is_stopped()
         };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -118,11 +119,15 @@ def media_of(point: Point) -> str:
 
 
 def _drive_of(point: Point) -> str:
-    drives = {name: catalog.drive(name) for name in catalog.shipped("drive")}
-    name = drive_of(point, drives)
+    name = drive_of(point, _drives())
     if name is None:
         raise ValueError(f"row {point.row} is about no modelled drive")
     return name
+
+
+@functools.cache
+def _drives() -> Mapping[str, catalog.ModelFile]:
+    return {name: catalog.drive(name) for name in catalog.shipped("drive")}
 
 
 def far_off(rows: Sequence[PredictedRow]) -> list[PredictedRow]:

@@ -44,8 +44,8 @@ class Stage:
     @property
     def file(self) -> catalog.ModelFile:
         """The model's file, without its base."""
-        own = catalog.drive if self.what == "drive" else catalog.machine
-        return catalog.read(own(self.name).path)
+        load = catalog.drive if self.what == "drive" else catalog.machine
+        return catalog.own_file(load(self.name))
 
     @property
     def free(self) -> tuple[Free, ...]:

@@ -35,6 +35,7 @@ __all__ = [
     "drive",
     "load",
     "machine",
+    "own_file",
     "pair",
     "read",
     "shipped",
@@ -114,7 +115,13 @@ def load(reference: str, *, what: What | None = None) -> ModelFile:
 
     Raises UsageError if there is no such model, and IogaugeError if its file is not a model.
     """
-    return _resolved(_path(reference, what), ())
+    path = _path(reference, what)
+    return _shipped_model(path) if path.is_relative_to(_HERE) else _resolved(path, ())
+
+
+def own_file(model: ModelFile) -> ModelFile:
+    """Return the model's file without its base. Raises IogaugeError if a user's file is no longer a model."""
+    return _shipped_file(model.path) if model.path.is_relative_to(_HERE) else read(model.path)
 
 
 def shipped(what: What) -> list[str]:
@@ -137,7 +144,7 @@ def digest(*parameters: dict[str, Any]) -> str:
 
 
 def _resolved(path: Path, seen: tuple[Path, ...]) -> ModelFile:
-    model = _shipped_model(path) if path.is_relative_to(_HERE) else read(path)
+    model = _shipped_file(path) if path.is_relative_to(_HERE) else read(path)
     if path.resolve() in seen:
         raise IogaugeError(f"{path}: is its own base", hint="a base leads to a file without one")
     if model.base is None:
@@ -178,10 +185,16 @@ def _paths() -> dict[str, Path]:
 @cache
 def _other_names() -> dict[str, Path]:
     """Return the same files by the other names of their models."""
-    return {other: path for path in _paths().values() for other in _shipped_model(path).also}
+    return {other: path for path in _paths().values() for other in _shipped_file(path).also}
+
+
+@cache
+def _shipped_file(path: Path) -> ModelFile:
+    """Read a file that iogauge ships, which does not change while it runs."""
+    return read(path)
 
 
 @cache
 def _shipped_model(path: Path) -> ModelFile:
-    """Read a file that iogauge ships, which does not change while it runs."""
-    return read(path)
+    """Return the model of such a file with its bases applied."""
+    return _resolved(path, ())

@@ -15,8 +15,10 @@
     python = "/opt/iogauge/bin/python"      # the Python that has iogauge
     targets = ["/dev/nvme1n1"]              # instead of the default ones
     labels = { rack = "7" }                 # beside the default ones
+    slots = { "/dev/nvme1n1" = "bay 3" }    # where drives sit, by target
     directory = "/var/lib/iogauge"          # where the host keeps its review
 
+The workers of a scheduler are listed in the same way, by name; settings for ssh have no effect on them.
 Nothing is reached here, and no host's key or password is kept in the file: ssh has them.
 """
 
@@ -41,9 +43,7 @@ Word = Annotated[str, Field(pattern=r"^[^\s\x00-\x1f-][^\s\x00-\x1f]*$", max_len
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f]+$", max_length=4096)]
 Label = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=40)]
 
-_HINT = (
-    "correct it in the file; its keys are name, address, user, port, python, targets, labels and directory"
-)
+_HINT = "correct it in the file; its keys are name, address, user, port, python, targets, labels, slots and directory"
 _MEANINGS = {
     "name": "must have letters, digits, '.', '_' and '-', 63 at most, and begin with a letter or digit",
     "address": "must be a host name or an IP address",
@@ -52,6 +52,7 @@ _MEANINGS = {
     "directory": "must be a path",
     "targets": "must be a list of drives, files or drive models",
     "labels": "must have words as names, and text as values",
+    "slots": "must have targets as names, and text as values",
 }
 """What a value must be that does not match its pattern."""
 
@@ -71,7 +72,9 @@ class HostEntry(Model):
     targets: tuple[Text, ...] = ()
     """Empty: those of the command."""
     labels: dict[Label, Annotated[str, Field(max_length=200)]] = Field(default_factory=dict)
-    """Words of the user's, such as its zone, rack or slot."""
+    """Words of the user's, such as its zone or rack."""
+    slots: dict[Text, Annotated[str, Field(min_length=1, max_length=200)]] = Field(default_factory=dict)
+    """Where its drives sit, by target."""
     directory: Text | None = None
     """Where it keeps its reviews; None: below the home of its user."""
 
@@ -128,6 +131,8 @@ def _host(path: Path, number: int, value: object, defaults: Mapping[str, Any]) -
     merged = {**defaults, **table}
     if isinstance(merged.get("labels"), dict) and isinstance(defaults.get("labels"), dict):
         merged["labels"] = {**defaults["labels"], **merged["labels"]}
+    if isinstance(defaults.get("slots"), dict):
+        merged["slots"] = _slots(table, merged, defaults["slots"])
     try:
         host = HostEntry.model_validate(merged)
     except ValidationError as error:
@@ -136,6 +141,16 @@ def _host(path: Path, number: int, value: object, defaults: Mapping[str, Any]) -
         reason = _MEANINGS.get(key, "") if first["type"] == "string_pattern_mismatch" else ""
         raise IogaugeError(f"{where}: {key} {reason or invalid.reason(first)}", hint=_HINT) from None
     return host if host.address else host.model_copy(update={"address": host.name})
+
+
+def _slots(table: Mapping[str, Any], merged: Mapping[str, Any], common: Mapping[str, Any]) -> Any:
+    """Return the slots of a host. Of the default ones, a host with targets of its own has only those of its targets."""
+    own, targets = table.get("slots", {}), merged.get("targets")
+    if not isinstance(own, dict):
+        return own
+    if "targets" in table and isinstance(targets, list):
+        common = {target: slot for target, slot in common.items() if target in targets}
+    return {**common, **own}
 
 
 def _refuse_repeated(path: Path, hosts: tuple[HostEntry, ...]) -> None:

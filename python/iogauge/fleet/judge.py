@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from iogauge.fleet.merge.batched import batches_of
+from iogauge.fleet.merge.merged import SLOT
+from iogauge.fleet.merge.steps import HostStep, host_step
 from iogauge.results.position import name_of
-from iogauge.schema import Direction, FleetHost, StepPlan, SuitePlan, TargetFacts
-from iogauge.stats.fleet.batches import BATCHES, Batch, batches
+from iogauge.schema import FleetHost, StepPlan, SuitePlan, TargetFacts
+from iogauge.stats.fleet.batches import BATCHES, Batch
 from iogauge.stats.fleet.findings import SlowDrives
 from iogauge.stats.fleet.observations import DriveObservations
 from iogauge.stats.fleet.slow import RATE, slow
-from iogauge.stats.selection import directions_issued
 from iogauge.store import Review
 from iogauge.store.fleet import FleetStore
 from iogauge.store.names import MANIFEST
-
-SLOT = "slot"
-"""The label of a host that says where its drive sits, if the host has one drive."""
 
 
 def judge(store: FleetStore, *, rate: float = RATE) -> SlowDrives:
@@ -36,7 +37,9 @@ def judge(store: FleetStore, *, rate: float = RATE) -> SlowDrives:
 
 def observations(store: FleetStore) -> DriveObservations:
     """Return what a saved fleet has of its drives. Raises IogaugeError if a file is damaged."""
-    rows = [row for host in store.manifest.hosts for row in _rows(store, host)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        of_hosts = pool.map(lambda host: list(_rows(store, host)), store.manifest.hosts)
+        rows = [row for of_host in of_hosts for row in of_host]
     # A drive that several hosts use, or files on it, is to each of them a drive of its own.
     users = Counter(name for name, _ in {(row.drive.name, row.drive.host) for row in rows})
     return DriveObservations(
@@ -52,6 +55,7 @@ def observations(store: FleetStore) -> DriveObservations:
         batch=np.array([row.number for row in rows], dtype=np.int64),
         iops=np.array([row.batch.iops for row in rows], dtype=np.float64),
         mean_ns=np.array([row.batch.mean_ns for row in rows], dtype=np.float64),
+        tail_ns=np.array([row.batch.tail_ns for row in rows], dtype=np.float64),
     )
 
 
@@ -84,36 +88,32 @@ def _rows(store: FleetStore, host: FleetHost) -> Iterator[_Row]:
     facts = {target.path: target for target in review.manifest.targets}
     for plan in review.manifest.plans:
         if len(plan.targets) == 1 and plan.targets[0] in facts:
-            drive = _drive(host, facts[plan.targets[0]])
+            target = facts[plan.targets[0]]
+            drive = _drive(host, target)
             for step in plan.steps:
                 if step.judged and review.has(step.id):
-                    yield from _of_step(review, plan, step, drive)
+                    measured = host_step(host, review, plan, step, target)
+                    yield from _of_step(review, plan, measured, step, drive)
 
 
-def _of_step(review: Review, plan: SuitePlan, step: StepPlan, drive: _Drive) -> Iterator[_Row]:
-    position = f"{plan.suite}: {name_of(step, plan.axis)}"
-    record = review.record(step.id)
-    issued = directions_issued(record.jobs.jobs).get(plan.measured_job, frozenset())
-    for direction in [step.direction] if step.direction else sorted(issued):
-        of_direction = batches(
-            record,
-            review.intervals(step.id),
-            job=plan.measured_job,
-            direction=Direction(direction),
-            kind=step.kind or plan.kind,
-        )
+def _of_step(
+    review: Review, plan: SuitePlan, step: HostStep, planned: StepPlan, drive: _Drive
+) -> Iterator[_Row]:
+    position = f"{plan.suite}: {name_of(planned, plan.axis)}"
+    for direction, of_direction in batches_of(review, step).items():
         for batch in of_direction:
-            number = step.repeat * BATCHES + batch.number
+            number = planned.repeat * BATCHES + batch.number
             yield _Row(drive, f"{position}, {direction}", number, batch)
 
 
 def _drive(host: FleetHost, target: TargetFacts) -> _Drive:
     """Return a drive. Its name is its serial number, or its host and path where it says none."""
     model = target.modelled.drive if target.modelled else target.model
+    of_host = host.labels.get(SLOT, "") if len(host.targets) == 1 else ""
     return _Drive(
         target.serial or f"{host.name}:{target.path}",
         host.name,
         model or "",
         target.firmware or "",
-        host.labels.get(SLOT, "") if len(host.targets) == 1 else "",
+        host.slots.get(target.path, of_host),
     )

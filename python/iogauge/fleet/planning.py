@@ -18,6 +18,8 @@ from iogauge.schema.fleet import FleetHost, FleetManifest, FleetMode, Reach
 from iogauge.target import is_model
 from iogauge.text.option import either, option
 
+_MOST_NAMES = 10
+
 
 def planned(
     names: Sequence[str],
@@ -62,14 +64,15 @@ def planned(
                 f"{name}: it has no target",
                 hint="name a target for all hosts, or targets of each in the hosts file",
             )
+        paths = tuple(_target(target, name, is_local=reach is Reach.LOCAL) for target in own)
         hosts.append(
             FleetHost(
                 name=name,
-                targets=tuple(_target(target, name, is_local=reach is Reach.LOCAL) for target in own),
+                targets=paths,
                 labels=dict(entry.labels) if entry else {},
-                address=entry.address if entry else "",
-                # With one seed, all hosts have their steps in one order, and can start each together.
-                seed=seed_of(seed, f"host {name}") if mode is FleetMode.INDEPENDENT else seed,
+                slots=_slots(entry, paths) if entry else {},
+                address=entry.address if entry and reach is Reach.SSH else "",
+                seed=host_seed(seed, name),
             )
         )
     return FleetManifest(
@@ -82,6 +85,15 @@ def planned(
         options=_stored(options),
         hosts=tuple(hosts),
     )
+
+
+def host_seed(seed: int, host: str) -> int:
+    """Return the seed of a host's review, from that of its fleet.
+
+    Hosts with the same seed would issue the same requests, and a cache that they share could serve what another has
+    just read.
+    """
+    return seed_of(seed, f"host {host}")
 
 
 def requests(
@@ -101,10 +113,15 @@ def requests(
     allowed: dict[str, list[str]] = {host.name: [] for host in manifest.hosts}
     for text in destroy:
         host, _, drive = text.partition(":")
-        if host not in allowed or not drive:
+        if not drive:
             raise UsageError(
-                f"{option('destroy', text)}: names no host of this fleet and its drive",
-                hint=f"{option('destroy', f'{next(iter(allowed))}:SERIAL')}",
+                f"{option('destroy', text)}: names no host and its drive, so nothing was begun",
+                hint=option("destroy", f"{next(iter(allowed))}:SERIAL"),
+            )
+        if host not in allowed:
+            raise UsageError(
+                f"{option('destroy', text)}: the fleet has no host {host}, so nothing was begun",
+                hint=f"its hosts are {_first(list(allowed))}",
             )
         allowed[host].append(drive)
     options = {**manifest.options, **({} if meter is None else {"meter": meter})}
@@ -116,12 +133,31 @@ def requests(
             destroy=tuple(allowed[name]),
             options=options,
             seed=manifest.host(name).seed,
+            # Hosts that start each step together have their steps in one order.
+            order_seed=None if manifest.mode is FleetMode.INDEPENDENT else manifest.seed,
             reads_go_on=reads_go_on,
             waits=manifest.mode is not FleetMode.INDEPENDENT,
             for_command=bool(either(command="yes", library="")),
         )
         for name in names
     }
+
+
+def _first(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _slots(entry: HostEntry, targets: Sequence[str]) -> dict[str, str]:
+    """Return where a host's drives sit, by target. Raises UsageError if a slot names no target of the host."""
+    slots = {target.replace("{host}", entry.name): slot for target, slot in entry.slots.items()}
+    if unknown := set(slots) - set(targets):
+        raise UsageError(
+            f"{entry.name}: a slot is named for {sorted(unknown)[0]}, which is no target of this host",
+            hint=f"its targets are {_first(targets) or 'those of the suite'}",
+        )
+    return slots
 
 
 def _target(target: str, host: str, *, is_local: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from iogauge.report.fleet.sentences import event_line
 from iogauge.schema.fleet import FleetEvent
 from iogauge.text import numbers
 
@@ -37,7 +38,7 @@ class FleetProgress:
 
     def __str__(self) -> str:
         if self.event is not None:
-            return ": ".join(filter(None, [self.event.host, self.event.text or self.event.kind]))
+            return event_line(self.event.host, self.event.kind, self.event.text)
         place = f"[{min(self.steps_done + 1, self.steps)}/{self.steps}] " if self.steps else ""
         label = f"{self.label}; " if self.label else ""
         states = [

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Unpack
 
 from iogauge.errors import IogaugeError, UsageError
-from iogauge.fleet.control.controller import PATIENCE, Patience, patience_on_one_computer
 from iogauge.fleet.control.link import Link
+from iogauge.fleet.control.patience import PATIENCE, Patience, patience_on_one_computer
 from iogauge.fleet.control.session import OnPreflight, Session, run_session
 from iogauge.fleet.dask.cluster import local_fleet, scheduled_fleet, ssh_fleet
+from iogauge.fleet.dask.security import open_to_all
 from iogauge.fleet.host.messages import HostRequest
 from iogauge.fleet.hosts import HostEntry, load_hosts
 from iogauge.fleet.planning import planned, requests
@@ -57,7 +58,8 @@ def review(
 
     Args:
         targets: on every host, unless the hosts file names others. ``{host}`` in one stands for the host's name.
-        hosts: a TOML file of computers, each reached by ssh. Connections are encrypted.
+        hosts: a TOML file of computers, each reached by ssh. Connections are encrypted. With ``scheduler``, it lists
+            the workers that are hosts, with their targets, labels and slots.
         local: so many processes of this computer are the hosts.
         scheduler: the address of a Dask scheduler, each of whose workers is a host.
         keys: the directory of certificates that ``make_keys`` made. Needed beyond this computer with ``scheduler``.
@@ -83,7 +85,13 @@ def review(
     requests_of = partial(
         requests, destroy=as_list(destroy), meter=options.get("meter"), reads_go_on=reads_go_on
     )
-    session = partial(Session, shared=shared, on_preflight=on_preflight, on_progress=on_progress)
+    session = partial(
+        Session,
+        shared=shared,
+        on_preflight=on_preflight,
+        on_progress=on_progress,
+        warnings=where.warnings(),
+    )
     if resume is not None:
         passed = {"targets": targets or None, "output": output, **options}
         refuse_with_resume([name for name, value in passed.items() if value is not None and name != "meter"])
@@ -100,7 +108,7 @@ def review(
         reach=where.reach,
         options=options,
     )
-    # What is invalid is found before hosts are started. A scheduler's hosts have no names yet.
+    # What is invalid is found before hosts are started. A scheduler's hosts may have no names yet.
     expected = where.names()
     manifest = plan(expected)
     if expected:
@@ -164,7 +172,10 @@ def _resumed(
 
 @dataclass(frozen=True, kw_only=True)
 class _Where:
-    """Where the hosts of a fleet are: here, unless there are ``entries`` or a ``scheduler``."""
+    """Where the hosts of a fleet are: here, unless there are ``entries`` or a ``scheduler``.
+
+    With both, the entries are workers of the scheduler.
+    """
 
     local: int
     entries: tuple[HostEntry, ...]
@@ -178,7 +189,7 @@ class _Where:
         """Return where the hosts are. Raises UsageError if several places are named."""
         names = {"hosts": hosts, "local": local, "scheduler": scheduler}
         several = [option(name) for name, value in names.items() if value is not None]
-        if len(several) > 1:
+        if len(several) > 1 and local is not None:
             raise UsageError(f"{', '.join(several)} exclude each other", hint="say once where the hosts are")
         if local is not None:
             require_whole("local", local, least=1, most=MOST_LOCAL)
@@ -197,8 +208,8 @@ class _Where:
         return Reach.SSH if self.entries else Reach.LOCAL
 
     def names(self) -> list[str]:
-        """Return the names of the hosts; none if a scheduler knows them. Raises UsageError if no host is named."""
-        if self.scheduler is not None:
+        """Return the names of the hosts; none if only a scheduler knows them. Raises UsageError if no host is named."""
+        if self.scheduler is not None and not self.entries:
             return []
         if not self.entries and not self.local:
             raise UsageError(
@@ -215,12 +226,18 @@ class _Where:
         return patience_on_one_computer(hosts) if self.reach is Reach.LOCAL else PATIENCE
 
     def links(self, names: Sequence[str]) -> AbstractContextManager[tuple[Link, ...]]:
-        """Return the links to these hosts; a scheduler's are all that it has."""
+        """Return the links to these hosts; a scheduler's are all that it has, unless they are listed."""
+        entries = [entry for entry in self.entries if entry.name in names]
         if self.scheduler is not None:
-            return scheduled_fleet(self.scheduler, keys=self.keys)
+            return scheduled_fleet(self.scheduler, keys=self.keys, listed=entries)
         if self.entries:
-            return ssh_fleet([entry for entry in self.entries if entry.name in names], keys=self.keys)
+            return ssh_fleet(entries, keys=self.keys)
         return local_fleet(names, keys=self.keys)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return warnings of what is unsafe about the connections to hosts."""
+        text = "" if self.scheduler is None else open_to_all(self.scheduler)
+        return (text,) if text else ()
 
 
 def _refuse_elsewhere(where: _Where, manifest: FleetManifest, path: Path) -> None:

@@ -88,7 +88,8 @@ class Fleet:
 
         Args:
             step: its id, one of ``steps``.
-            by: ``host``, ``model``, ``firmware`` or a label, whose values are the groups; None: one group of all hosts.
+            by: ``host``, ``model``, ``firmware``, ``slot`` or a label, whose values are the groups; None: one group of
+                all hosts.
 
         Raises:
             UsageError: the fleet has no such step, or no such label.

@@ -10,6 +10,7 @@ from iogauge.fleet.control.preflight import differences
 from iogauge.fleet.host.messages import HostFacts
 from iogauge.fleet.judge import judge
 from iogauge.fleet.merge.group import Course, MergedGroup
+from iogauge.fleet.merge.merged import SLOT
 from iogauge.fleet.saved import Fleet
 from iogauge.report.fleet.view import (
     Difference,
@@ -117,10 +118,19 @@ def _drive(point: DrivePoint) -> Drive:
         slowness=point.latency_ratio,
         low=point.low,
         high=point.high,
+        tail=point.tail_ratio,
         rate=point.iops_ratio,
         slow_share=point.slow_share,
-        standing=Standing.NORMAL if point.suspect is None else _STANDINGS[point.suspect],
+        standing=_standing(point),
     )
+
+
+def _standing(point: DrivePoint) -> Standing:
+    if point.suspect is None:
+        return Standing.NORMAL
+    if point.suspect is Suspect.DRIVE and point.in_tail:
+        return Standing.SLOW_TAIL
+    return _STANDINGS[point.suspect]
 
 
 def _slow(finding: Finding) -> Slow:
@@ -135,12 +145,15 @@ def _slow(finding: Finding) -> Slow:
         drives=len(finding.drives),
         why=finding.why,
         at_times=finding.at_times,
+        in_tail=finding.in_tail,
     )
 
 
 def _grouped(fleet: Fleet) -> Iterator[Group]:
     """Yield the groups by each thing in which hosts differ."""
     labels = dict.fromkeys(label for host in fleet.hosts for label in host.labels)
+    if any(host.slots for host in fleet.hosts):
+        labels[SLOT] = None
     for by in ("model", "firmware", *labels, "host"):
         groups = [(step, group) for step in fleet.steps for group in fleet.merged(step, by=by)]
         if len({group.name for _, group in groups}) > 1:

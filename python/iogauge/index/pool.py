@@ -25,6 +25,8 @@ FEW = 24
 """So many reviews are read in this process where that is allowed: others would take longer to start."""
 MEMORY_BYTES = 2 << 30
 """What the kernel allows a process."""
+NICE = 19
+"""Added to the priority of a process: on a machine that is always busy, reading takes minutes."""
 _CHUNK = 8
 _AHEAD = 4
 """Chunks begun for each process before the first is taken."""
@@ -95,7 +97,7 @@ def _read(
 ) -> Iterator[tuple[S, T]]:
     """Yield items with their results from processes. Raises BrokenProcessPool if one of these ends early."""
     chunks = iter([items[first : first + chunk] for first in range(0, len(items), chunk)])
-    with ProcessPoolExecutor(processes, mp_context=_Context(), initializer=_begin) as pool:
+    with ProcessPoolExecutor(processes, mp_context=_Context(), initializer=_begin, initargs=(NICE,)) as pool:
         running: deque[tuple[Sequence[S], Future[list[T]]]] = deque()
         try:
             while not stop.is_set():
@@ -141,11 +143,11 @@ def _apply(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
     return [function(item) for item in items]
 
 
-def _begin() -> None:
+def _begin(nice: int) -> None:
     """Prepare a process: it yields to all others, has bounded memory, leaves Ctrl-C to its parent, and ends with it."""
     import pyarrow as pa
 
-    os.nice(19)
+    os.nice(nice)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pa.set_cpu_count(1)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)

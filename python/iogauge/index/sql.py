@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 100_000
 """Characters of a statement."""
-_START_S = 30.0
+_START_S = 120.0
 """The time in which a process starts and copies the index, on a busy machine."""
 _TABLES = (
     "ask with SELECT or DESCRIBE, of the tables reviews and figures; DESCRIBE figures lists its columns. "

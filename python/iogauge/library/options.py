@@ -70,6 +70,7 @@ def new_review(
     ceiling: Callable[[], Ceiling | None] = lambda: None,
     goal: schema.Goal | None = None,
     reads_only: str = "",
+    order_seed: int | None = None,
     suites: Sequence[StrPath] | StrPath = (),
     pace: schema.Pace = "quick",
     state: schema.State = "as-is",
@@ -97,6 +98,7 @@ def new_review(
         ceiling: measures the generator's ceiling; not called if all targets are drive models.
         goal: what the suite ``find`` searches for; None: its usual goal.
         reads_only: why nothing may be written, for suites that can leave their writes out; empty: it may.
+        order_seed: the seed of the steps' order alone; None: ``seed`` is.
 
     Raises UsageError for an invalid option, and IogaugeError if the suites cannot plan their steps.
     """
@@ -134,6 +136,7 @@ def new_review(
         repeats=repeats,
         until_supported=quantile,
         seed=secrets.randbits(32) if seed is None else seed,
+        order_seed=order_seed,
         size_bytes=limit_bytes,
         runtime_ns=runtime_ns,
         states={target.path: known for target in facts if (known := state_of(target))},

@@ -148,6 +148,7 @@ def begin(
     goal: schema.Goal | None = None,
     reads_only: str = "",
     or_read: bool = False,
+    order_seed: int | None = None,
     **options: Unpack[ReviewOptions],
 ) -> Stored:
     """Open the targets, which refuses those that must not be written, and create the review's directory.
@@ -155,7 +156,8 @@ def begin(
     ``note`` is saved with it; empty: there is none. ``ladder`` is for the suite of this name; None: the published one.
     ``goal`` is for the suite ``find``.
     ``reads_only`` is why suites that can leave their
-    writes out. With ``or_read``, a target that may not be written is such a reason, and no error.
+    writes out. With ``or_read``, a target that may not be written is such a reason, and no error. ``order_seed`` is the
+    seed of the steps' order alone; None: the review's seed is.
     """
     from iogauge import execution
     from iogauge.library.tunings.rungs import LadderOptions, ladder_of
@@ -199,6 +201,7 @@ def begin(
             ceiling=execution.measure_ceiling,
             goal=goal,
             reads_only=reads_only,
+            order_seed=order_seed,
             **options,
         )
 

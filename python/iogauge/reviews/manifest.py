@@ -48,6 +48,7 @@ def new_manifest(
     targets: Sequence[TargetFacts],
     *,
     seed: int,
+    order_seed: int | None = None,
     command: Sequence[str],
     machine: MachineFacts,
     ceiling: Ceiling | None,
@@ -74,6 +75,7 @@ def new_manifest(
         suites: in the order in which they run, after the preconditioning for ``state``.
         targets: a suite runs on one after the other, or on all at once if its class says so.
         seed: at least 0; the seed of every step derives from it.
+        order_seed: of the order of the steps alone; None: that derives from ``seed``, too.
         purge_by: how targets are purged.
         drive_samples: whether drives are sampled while steps run.
         until_supported: lengthen steps to support this quantile; None: keep the planned lengths.
@@ -122,13 +124,22 @@ def new_manifest(
                 plan = needed(plan, use)
             plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
-    plans = [placed_plan(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
+    plans = [
+        placed_plan(
+            plan,
+            seed=seed,
+            order_seed=order_seed,
+            repeats=repeats if _repeated(plan, plans) else 1,
+        )
+        for plan in plans
+    ]
     now = datetime.now(UTC)
     manifest = Manifest(
         id=f"{suites[0].NAME if len(suites) == 1 else 'review'}-{now:%Y%m%dT%H%M%SZ}-{seed:x}",
         created_at=now.isoformat(timespec="seconds"),
         command=tuple(command),
         seed=seed,
+        order_seed=order_seed,
         pace=pace,
         repeats=repeats,
         state=state,

@@ -59,13 +59,16 @@ def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
     check_judgeable(new, measured_job=plan.measured_job, load_jobs=plan.load_jobs)
 
 
-def placed_plan(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
-    """Return a suite's plan as a plan of the review: its steps named by its key, with all repeats."""
+def placed_plan(plan: SuitePlan, *, seed: int, repeats: int, order_seed: int | None = None) -> SuitePlan:
+    """Return a suite's plan as a plan of the review: its steps named by its key, with all repeats.
+
+    The seeds of steps follow from ``seed``, and their order from ``order_seed``, if there is one.
+    """
     search = plan.search and _placed(plan.search, key=plan.key, seed=seed, repeat=0)
     check_steps(plan.model_copy(update={"steps": ()}), plan.steps)
     steps = placed(plan.steps, key=plan.key, seed=seed, repeats=range(repeats))
     if plan.shuffled:
-        steps = shuffled(steps, seed=seed)
+        steps = shuffled(steps, seed=seed if order_seed is None else order_seed)
     return plan.model_copy(update={"search": search, "steps": steps})
 
 
@@ -102,12 +105,17 @@ def _placed(step: StepPlan, *, key: str, seed: int, repeat: int) -> StepPlan:
     )
 
 
+def order_seed_of(manifest: Manifest) -> int:
+    """Return the seed from which the order of a review's steps follows."""
+    return manifest.seed if manifest.order_seed is None else manifest.order_seed
+
+
 def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
     """Yield the repeat and the plan, in the order in which they run."""
     for repeat in range(manifest.repeats):
         plans = list(manifest.plans)
         if manifest.repeats > 1:
-            random.Random(seed_of(manifest.seed, f"block {repeat}")).shuffle(plans)
+            random.Random(seed_of(order_seed_of(manifest), f"block {repeat}")).shuffle(plans)
         # Preconditioning comes before what is measured.
         plans.sort(key=lambda plan: not plan.prepares)
         for plan in plans:

@@ -60,14 +60,16 @@ class FleetHost(Model):
     targets: tuple[str, ...]
     """As its review names them."""
     labels: dict[str, str] = Field(default_factory=dict)
-    """Words of the user's, such as its zone, rack, slot or instance type."""
+    """Words of the user's, such as its zone, rack or instance type."""
+    slots: dict[str, str] = Field(default_factory=dict)
+    """Where its drives sit, by target; the same word on several hosts means the same place. Empty: it is not known."""
     address: str = ""
     """Where it is reached; empty: it is a process of the controller's computer, or a scheduler knows it."""
     outcome: HostOutcome = HostOutcome.PLANNED
     why: str = ""
     """Why its outcome is not ``done``."""
     seed: NonNegative
-    """The seed of its review."""
+    """The seed of its review: of its requests, its data and its drive models."""
     hostname: str = ""
     """This and the following as the host said before its review began; empty: it did not answer."""
     kernel: str = ""
@@ -89,6 +91,7 @@ class FleetManifest(Model):
     stagger_ns: NonNegative = 0
     """Time between the starts of two hosts, if they are staggered."""
     seed: NonNegative
+    """The seeds of the hosts derive from it. If they start together, it also decides the order of all hosts' steps."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The options of every host's review, such as ``suites`` and ``pace``."""
     hosts: tuple[FleetHost, ...]
@@ -141,5 +144,5 @@ class FleetEvent(Model):
     host: str = ""
     """Empty: it concerns the fleet."""
     kind: str
-    """Such as ``lost``, ``resumed``, ``refused``, ``lease-ended`` or ``message``."""
+    """Such as ``lost``, ``resumed``, ``refused``, ``lease-ended``, ``warning`` or ``message``."""
     text: str

@@ -184,6 +184,9 @@ class Manifest(Model):
     created_at: str
     command: tuple[str, ...]
     seed: NonNegative
+    """Of all random choices; the seed of each step follows from it."""
+    order_seed: NonNegative | None = None
+    """Of the order of the steps alone: what the hosts of a fleet have in common. None: it follows from ``seed``."""
     pace: Pace
     repeats: Positive = 1
     """How often every suite runs on its targets."""

@@ -12,6 +12,7 @@ Source: fio 3.33's parse.c.
 
 from __future__ import annotations
 
+import functools
 import re
 from fractions import Fraction
 from itertools import pairwise
@@ -51,6 +52,7 @@ _MISWRITTEN_UNITS = {
 }  # fmt: skip
 
 
+@functools.cache
 def byte_suffixes(kb_base: int) -> dict[str, int]:
     """Return the factor of every suffix of a number, by the suffix in lower case.
 

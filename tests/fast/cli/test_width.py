@@ -119,11 +119,18 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, with these reviews; what a command writes is not seen by the next."""
-    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current directory, with these reviews, which no command changes."""
+    monkeypatch.chdir(saved)
+    before = {*saved.iterdir()}
+    yield saved
+    remove_new(saved, before)
+
+
+def remove_new(folder: Path, before: set[Path]) -> None:
+    """Remove what a command wrote, so that the next does not see it."""
+    for path in {*folder.iterdir()} - before:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:

@@ -43,11 +43,11 @@ REVIEWS = {
         "model:p4800x",
         "model:p3700",
         "--suite=mixed",
-        "--suite=reader-under-writers",
+        "--suite=commit-latency",
     ],
     "steps that follow from others": ["model:p4800x", "--suite=latency-throughput"],
     "rounds": ["model:p4800x", "--suite=pts-throughput", "--size=64m"],
-    "steps that are lengthened": ["model:p4800x", "--suite=mixed", "--until-supported=0.9999"],
+    "steps that are lengthened": ["model:p4800x", "--suite=mixed", "--until-supported=0.999"],
     "a preconditioned drive": ["model:p3700", "--suite=mixed", "--state=preconditioned", "--size=200m"],
 }
 

@@ -16,7 +16,7 @@ from iogauge.fleet.host.drives import drives_of
 from iogauge.fleet.host.messages import Command, Order
 from iogauge.fleet.host.process import ReviewProcess
 
-LONG_S = 300.0
+LONG_S = 3000.0
 """More seconds than any test takes: a lease that does not end by itself."""
 
 

@@ -18,8 +18,9 @@ import iogauge.fleet
 from iogauge.errors import IogaugeError
 from iogauge.fleet import Fleet
 from iogauge.fleet.dask.cluster import connected, local_fleet, own_scheduler
-from iogauge.fleet.keys import make_keys
+from iogauge.fleet.keys import key_files, make_keys
 from iogauge.fleet.progress import FleetProgress
+from iogauge.reviews.ordering import in_order
 
 PLAN = """
 name = "few"
@@ -95,6 +96,24 @@ def test_a_fleet_from_begin_to_end(capfd: pytest.CaptureFixture[str]) -> None:
         assert ours._saved.record(step).result == alone._saved.record(step).result
     assert capfd.readouterr() == ("", "")
     assert workers() == {}
+
+
+def test_hosts_that_start_together_have_one_order_and_requests_of_their_own() -> None:
+    """With the seed of a host, a plain review issues what the host did, in another order."""
+    options = {"suites": plan(), "repeats": 4}
+    fleet = iogauge.fleet.review("model:p4800x", local=2, output="fleet", seed=1, **options)
+    reviews = [fleet.review(name)._saved for name in ("local1", "local2")]
+    orders = [[step.id for _, steps in in_order(review.manifest) for step in steps] for review in reviews]
+    assert orders[0] == orders[1]
+    seeds = [{step.seed for step in review.manifest.steps} for review in reviews]
+    assert seeds[0].isdisjoint(seeds[1])
+    for host, ours in zip(fleet.hosts, reviews, strict=True):
+        assert (ours.manifest.seed, ours.manifest.order_seed) == (host.seed, 1)
+        alone = iogauge.review("model:p4800x", output=f"alone-{host.name}", seed=host.seed, **options)
+        for step in alone._saved.completed():
+            # Alone, nothing tells when to start.
+            result = ours.record(step).result.model_copy(update={"started_ns": None})
+            assert result == alone._saved.record(step).result
 
 
 def test_a_host_that_is_killed_is_lost_and_resumed() -> None:
@@ -188,6 +207,7 @@ def test_a_client_without_a_certificate_is_refused(tmp_path: Path) -> None:
                 "-CAfile",
                 "keys/ca.pem",
                 "-verify_quiet",
+                "-ign_eof",  # The server's refusal can come after the end of the input.
             ],
             input=b"",
             capture_output=True,
@@ -201,28 +221,45 @@ def test_a_fleet_of_this_computer_has_tls(tmp_path: Path, keys: Path | None) -> 
     make_keys("keys", ["local1", "local2"])
     with local_fleet(["local1", "local2"], keys=keys) as links:
         assert all("--tls-key" in worker.cmdline() for worker in workers().values())
-        received, answered = links[0].call("exchange").result(timeout=60)
+        received, answered = links[0].call("exchange").result(timeout=600)
         assert received <= answered <= time.monotonic_ns()
-        exchange = links[1].exchange(timeout_s=60)
+        exchange = links[1].exchange(timeout_s=600)
         assert exchange.sent_ns <= exchange.received_ns <= exchange.answered_ns <= exchange.returned_ns
 
 
 def test_the_workers_of_a_scheduler_are_the_hosts() -> None:
     from iogauge.fleet.dask.workers import local_workers, worker_command
 
-    with own_scheduler(host="127.0.0.1", keys=None) as (scheduler, _):
+    make_keys("keys", ["db1", "db2"])
+    Path("hosts.toml").write_text(
+        '[defaults]\nlabels = { zone = "a" }\nslots = { "model:p4800x" = "bay 1" }\n'
+        '[[host]]\nname = "db1"\n[[host]]\nname = "db3"\n'
+    )
+    with own_scheduler(host="127.0.0.1", keys=Path("keys")) as (scheduler, _):
+        where = {"scheduler": scheduler.address, "keys": "keys"}
         with pytest.raises(IogaugeError, match="has no worker"):
-            iogauge.fleet.review("model:p4800x", scheduler=scheduler.address)
-        command = worker_command(scheduler.address, "db1", python=sys.executable)
-        with local_workers({"db1": [*command, "--host", "127.0.0.1"]}, scratch=Path.cwd()):
-            while not scheduler.workers:
-                time.sleep(0.05)
-            fleet = iogauge.fleet.review(
-                "model:p4800x",
-                scheduler=scheduler.address,
-                output="fleet",
-                suites=str(Path(plan()).absolute()),
-                seed=1,
+            iogauge.fleet.review("model:p4800x", **where)
+        commands = {}
+        for name in ("db1", "db2"):
+            authority, certificate, key = map(str, key_files(Path("keys"), name))
+            command = worker_command(
+                scheduler.address, name, python=sys.executable, keys=(authority, certificate, key)
             )
-    assert outcomes(fleet) == {"db1": "done"}
+            commands[name] = [*command, "--host", "127.0.0.1"]
+        with local_workers(commands, scratch=Path.cwd()) as started:
+            while len(scheduler.workers) < len(commands):
+                assert [worker.failure() for worker in started] == [None, None]
+                time.sleep(0.05)
+            options = {"suites": str(Path(plan()).absolute()), "seed": 1}
+            fleet = iogauge.fleet.review("model:p4800x", output="fleet", **where, **options)
+            # Of a file, the hosts that it lists are the fleet; one that has no worker refuses.
+            where["hosts"] = "hosts.toml"
+            with pytest.raises(IogaugeError, match="db3: the scheduler has no worker of this name"):
+                iogauge.fleet.review("model:p4800x", output="listed", **where, **options)
+            listed = iogauge.fleet.review(
+                "model:p4800x", output="listed", on_preflight=lambda _: True, **where, **options
+            )
+    assert outcomes(fleet) == {"db1": "done", "db2": "done"}
     assert fleet.hosts[0].hostname == os.uname().nodename
+    assert outcomes(listed) == {"db1": "done", "db3": "refused"}
+    assert [group.name for group in listed.merged(listed.steps[0], by="slot")] == ["bay 1"]

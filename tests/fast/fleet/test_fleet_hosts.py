@@ -16,6 +16,7 @@ GOOD = """
 user = "bench"
 targets = ["/dev/nvme0n1"]
 labels = { zone = "a", rack = "1" }
+slots = { "/dev/nvme0n1" = "bay 1" }
 
 [[host]]
 name = "db1"
@@ -28,6 +29,7 @@ port = 2222
 python = "/opt/iogauge/bin/python"
 targets = ["/dev/nvme1n1", "model:p4800x"]
 labels = { rack = "7" }
+slots = { "/dev/nvme1n1" = "bay 2" }
 directory = "/var/lib/iogauge"
 """
 
@@ -46,9 +48,12 @@ def test_hosts_have_what_the_file_says_and_the_defaults(tmp_path: Path) -> None:
         user="bench",
         targets=("/dev/nvme0n1",),
         labels={"zone": "a", "rack": "1"},
+        slots={"/dev/nvme0n1": "bay 1"},
     )
     assert (first.login, second.login) == ("bench@db1", "root@192.0.2.7")
     assert second.labels == {"zone": "a", "rack": "7"}
+    # It has targets of its own, so the slot of the common one is of no use to it.
+    assert second.slots == {"/dev/nvme1n1": "bay 2"}
     assert second.targets == ("/dev/nvme1n1", "model:p4800x")
     assert (second.port, second.python, second.directory) == (
         2222,
@@ -83,6 +88,9 @@ def test_hosts_have_what_the_file_says_and_the_defaults(tmp_path: Path) -> None:
         ("[[host]]\nname = 'a'\ntargets = ['']", "targets must be a list of drives"),
         ("[[host]]\nname = 'a'\nlabels = { zone = 1 }", "labels must be text"),
         ("[[host]]\nname = 'a'\nlabels = { 'a b' = 'x' }", "labels must have words as names"),
+        ("[[host]]\nname = 'a'\nslots = { '/dev/sda' = '' }", "slots must have"),
+        ("[[host]]\nname = 'a'\nslots = 'bay 1'", "slots must be"),
+        ("[defaults.slots]\n'/dev/sda' = '1'\n[[host]]\nname = 'a'\nslots = 3", "slots must be"),
         ("[[host]]\nname = 'a'\npassword = 'x'", "password is not known"),
         ("[[host]]\nname = 'a'\n[[host]]\nname = 'a'", "two hosts are called a"),
         ("[[host]]\nname = 'a'\n[[host]]\nname = 'b'\naddress = 'a'", "a and b have the same address"),

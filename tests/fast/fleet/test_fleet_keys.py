@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError, UsageError
-from iogauge.fleet.dask.security import require_tls, security_for
+from iogauge.fleet.dask.security import open_to_all, require_tls, security_for
 from iogauge.fleet.keys import key_files, make_keys
 
 
@@ -68,7 +69,8 @@ def test_beyond_loopback_nothing_goes_without_tls(address: str) -> None:
         security_for(address, None)
 
 
-def test_tls_needs_keys_and_keys_need_tls(tmp_path: Path) -> None:
+def test_tls_needs_keys_and_keys_need_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(UsageError, match="TLS needs"):
         security_for("tls://192.0.2.1:8786", None)
     make_keys(tmp_path / "keys")
@@ -76,3 +78,16 @@ def test_tls_needs_keys_and_keys_need_tls(tmp_path: Path) -> None:
         security_for("tcp://127.0.0.1:8786", tmp_path / "keys")
     assert security_for("tls://192.0.2.1:8786", tmp_path / "keys").require_encryption
     assert not security_for("tcp://127.0.0.1:8786", None).require_encryption
+
+
+def test_on_loopback_root_needs_tls_and_others_are_warned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(UsageError, match="every user of this computer can run code as root") as refused:
+        require_tls("tcp://127.0.0.1:8786")
+    assert refused.value.hint
+    assert "make_keys" in refused.value.hint
+    require_tls("tls://127.0.0.1:8786")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    require_tls("tcp://127.0.0.1:8786")
+    assert "can run code as you" in open_to_all("tcp://127.0.0.1:8786")
+    assert open_to_all("tls://127.0.0.1:8786") == ""

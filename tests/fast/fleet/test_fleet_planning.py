@@ -26,11 +26,36 @@ def fleet(**changes: Any) -> FleetManifest:
     return planned(names, arguments.pop("entries"), arguments.pop("targets"), **arguments)
 
 
+@pytest.mark.parametrize("mode", FleetMode)
+def test_each_host_has_requests_of_its_own_that_follow_from_the_fleets_seed(mode: FleetMode) -> None:
+    changes = {"stagger": "3s"} if mode is FleetMode.STAGGERED else {}
+    manifest = fleet(mode=mode, **changes)
+    seeds = [host.seed for host in manifest.hosts]
+    assert len({*seeds, manifest.seed}) == 3
+    assert seeds == [host.seed for host in fleet(mode=mode, **changes).hosts]
+    # Whichever hosts a fleet has, a host has its seed.
+    assert fleet(mode=mode, names=["y"], **changes).hosts[0].seed == seeds[1]
+
+
 def test_hosts_that_start_together_have_their_steps_in_one_order() -> None:
-    assert {host.seed for host in fleet().hosts} == {7}
-    seeds = [host.seed for host in fleet(mode=FleetMode.INDEPENDENT).hosts]
-    assert len(set(seeds)) == 2
-    assert seeds == [host.seed for host in fleet(mode=FleetMode.INDEPENDENT).hosts]
+    wanted = requests(fleet(), ["x", "y"], [])
+    assert {request.order_seed for request in wanted.values()} == {7}
+    assert len({request.seed for request in wanted.values()}) == 2
+    alone = requests(fleet(mode=FleetMode.INDEPENDENT), ["x", "y"], [])
+    assert {request.order_seed for request in alone.values()} == {None}
+
+
+def test_each_drive_has_its_slot() -> None:
+    entry = HostEntry(
+        name="y",
+        targets=("/dev/sda", "/data/{host}.bin"),
+        slots={"/dev/sda": "bay 1", "/data/{host}.bin": "bay 2"},
+    )
+    (host,) = fleet(names=["y"], entries={"y": entry}, reach=Reach.SCHEDULER).hosts
+    assert host.slots == {"/dev/sda": "bay 1", "/data/y.bin": "bay 2"}
+    assert host.address == ""
+    with pytest.raises(UsageError, match="y: a slot is named for /dev/sdb, which is no target"):
+        fleet(names=["y"], entries={"y": entry.model_copy(update={"slots": {"/dev/sdb": "bay 1"}})})
 
 
 def test_the_hosts_file_names_other_targets() -> None:
@@ -58,9 +83,12 @@ def test_only_staggered_hosts_have_a_stagger() -> None:
 def test_each_host_may_destroy_what_is_named_for_it() -> None:
     wanted = requests(fleet(), ["x", "y"], ["y:S1", "y:/dev/by:path"])
     assert (wanted["x"].destroy, wanted["y"].destroy) == ((), ("S1", "/dev/by:path"))
-    for text in ("S1", "z:S1", "y:"):
-        with pytest.raises(UsageError, match="names no host"):
+    for text in ("S1", "y:"):
+        with pytest.raises(UsageError, match="names no host and its drive, so nothing was begun"):
             requests(fleet(), ["x"], [text])
+    with pytest.raises(UsageError, match="the fleet has no host z, so nothing was begun") as refused:
+        requests(fleet(), ["x"], ["z:S1"])
+    assert refused.value.hint == "its hosts are x, y"
 
 
 def test_a_meter_is_never_stored() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import signal
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import iogauge
 from iogauge.errors import IogaugeError
 from iogauge.fleet.host import Host, HostClock, HostEvent, HostRequest
+from iogauge.fleet.host.space import spaces_of
 from iogauge.schema import HostOutcome
 from iogauge.store import Review
 from tests.fast.fleet import fleet_host
@@ -60,11 +63,28 @@ def test_preflight_says_what_a_host_is_and_writes_nothing(tmp_path: Path, host: 
     assert facts.only_reads
     assert len(facts.drives) == len(facts.targets) == 1
     assert facts.free_bytes > 0
+    # Both are in one directory: the review, and a file of 1 MiB, which may take 80 % of what is free.
+    (space,) = facts.spaces
+    assert space.free_bytes == facts.free_bytes
+    least = 1_000_000 + 3 * (100_000 + 16_000) + math.ceil((1 << 20) / 0.8)
+    assert least <= space.needed_bytes < 2 * least
+    assert 0 < facts.longest_step_s < 60
     assert (facts.complete_steps, facts.missing_steps) == (0, None)
     assert facts.machine.hostname == os.uname().nodename
     assert not (tmp_path / "disk").exists()
     assert not (tmp_path / "state").exists()
     assert host.files() == []
+
+
+def test_a_review_takes_no_more_space_than_is_estimated(tmp_path: Path) -> None:
+    options = {"suites": "mixed", "runtime": "200ms", "seed": 1}
+    planned = iogauge.plan("model:p4800x", **options)
+    (before,) = spaces_of(tmp_path, planned, planned.manifest.targets, ())
+    saved = iogauge.review("model:p4800x", output=tmp_path / "saved", **options)
+    taken = sum(path.stat().st_size for path in (tmp_path / "saved").rglob("*") if path.is_file())
+    assert 0.1 * before.needed_bytes < taken <= before.needed_bytes
+    (after,) = spaces_of(tmp_path, planned, planned.manifest.targets, saved._saved.completed())
+    assert after.needed_bytes == 1_000_000
 
 
 @pytest.mark.parametrize(

@@ -49,22 +49,35 @@ def test_a_reader_that_is_gone_is_forgotten() -> None:
 
 def test_lines_come_whole_until_the_end() -> None:
     reading, writing = os.pipe()
-    lines = Channel(reading, os.open(os.devnull, os.O_WRONLY)).lines()
+    channel = Channel(reading, os.open(os.devnull, os.O_WRONLY))
+    assert channel.line(0) is None
     os.write(writing, b"one\ntw")
-    assert next(lines) == b"one"
-    os.write(writing, b"o\ntorn")
-    assert next(lines) == b"two"
+    assert channel.line() == b"one"
+    assert channel.line(0) is None
+    os.write(writing, b"o\nthree\ntorn")
+    assert [channel.line(), channel.line()] == [b"two", b"three"]
+    assert not channel.is_closed
     os.close(writing)
-    assert list(lines) == []
+    assert channel.line() is None
+    assert channel.is_closed
 
 
 WATCHED = """
-import signal, sys, threading, time, ctypes
+import queue, signal, sys, threading, time, ctypes
 from iogauge.fleet.host import watchdog
 from iogauge.fleet.host.clock import boot_ns
 watchdog.GRACE_S = float(sys.argv[1])
 on_end = lambda: False
-dog = watchdog.Watchdog(boot_ns() + int(sys.argv[2]), lambda: on_end())
+commands = queue.SimpleQueue()
+
+def obey(timeout_s):
+    try:
+        commands.get(timeout=timeout_s)()
+    except queue.Empty:
+        return False
+    return True
+
+dog = watchdog.Watchdog(boot_ns() + int(sys.argv[2]), lambda: on_end(), obey=lambda timeout_s: obey(timeout_s))
 """
 
 
@@ -125,9 +138,53 @@ try:
     dog.begin()
     dog.renew(boot_ns() + 10**12)
     assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
-    dog.renew(boot_ns())
+    commands.put(lambda: dog.renew(boot_ns()))
     time.sleep(1000)
 except KeyboardInterrupt:
     sys.exit(7)
 """
     assert watched(code, grace_s=100, lease_ns=100 * 10**9) == 7
+
+
+def test_a_renewal_that_came_before_the_process_began_counts() -> None:
+    code = """
+commands.put(lambda: dog.renew(boot_ns() + 10**12))
+dog.begin()
+assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
+sys.exit(7)
+"""
+    assert watched(code, grace_s=100) == 7
+
+
+def test_what_waits_to_be_read_is_done_before_a_lease_ends() -> None:
+    # The thread that watches does not run until the lease has ended, as on a busy computer.
+    code = """
+wakes, renewed = threading.Event(), threading.Event()
+dog.begin()
+commands.put(wakes.wait)
+commands.put(dog.end_lease)
+commands.put(lambda: dog.renew(boot_ns() + 10**12))
+commands.put(renewed.set)
+wakes.set()
+try:
+    renewed.wait()
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
+    sys.exit(8 if dog.reason else 7)
+except KeyboardInterrupt:
+    sys.exit(9)
+"""
+    assert watched(code, grace_s=1000, lease_ns=10**12) == 7
+
+
+def test_a_review_that_goes_on_has_no_lease_any_more() -> None:
+    code = """
+over = threading.Event()
+on_end = lambda: True
+dog.begin()
+while signal.getitimer(signal.ITIMER_REAL)[0]: time.sleep(0.001)
+commands.put(lambda: dog.renew(boot_ns() + 10**12))
+commands.put(over.set)
+over.wait()
+sys.exit(7 if signal.getitimer(signal.ITIMER_REAL)[0] == 0 else 8)
+"""
+    assert watched(code, grace_s=1000) == 7

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.fleet.host.clock import boot_ns
-from iogauge.fleet.host.messages import Command
+from iogauge.fleet.host.messages import Command, HostEvent, Order
 from iogauge.schema import HostOutcome
 from iogauge.store import Review
 from tests.fast.fleet import fleet_host
@@ -101,6 +101,24 @@ def test_a_lease_that_ended_before_the_process_began(tmp_path: Path) -> None:
     running = Running(wanted, tmp_path / "review", seconds=0)
     assert running.end().outcome is HostOutcome.INTERRUPTED
     assert not (tmp_path / "review").exists()
+
+
+@pytest.mark.slow
+def test_a_process_that_begins_late_reads_what_the_host_has_said_meanwhile(tmp_path: Path) -> None:
+    wanted = fleet_host.request(fleet_host.suite(tmp_path, steps=1), "model:p4800x")
+    order = Order(
+        request=wanted, lease=fleet_host.lease(wanted), directory=str(tmp_path / "review"), until_boot_ns=0
+    )
+    renewal = Command(kind="renew", until_boot_ns=boot_ns() + 10**12)
+    command = [sys.executable, "-P", "-m", "iogauge.fleet.host.child"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{order.model_dump_json()}\n{renewal.model_dump_json()}\n".encode())
+        process.stdin.flush()
+        *_, last = process.stdout
+        process.stdin.close()
+    assert HostEvent.model_validate_json(last).outcome is HostOutcome.DONE
 
 
 @pytest.mark.slow

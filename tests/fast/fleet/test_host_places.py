@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import InUseError, IogaugeError
 from iogauge.fleet.host import HostClock, HostRequest, Lease
-from iogauge.fleet.host.places import HostPlace
+from iogauge.fleet.host.places import HostPlace, lock_running
 from tests.fast.fleet import fleet_host
 
 CLOCK = HostClock(error_ns=50_000_000)
@@ -50,6 +50,18 @@ def test_the_lease_of_another_host_or_fleet_is_refused(
 ) -> None:
     with pytest.raises(IogaugeError, match="the lease is for host"):
         use(tmp_path, wanted, fleet_host.lease(wanted, **change))
+
+
+def test_a_review_that_runs_is_known(tmp_path: Path, wanted: HostRequest) -> None:
+    place = HostPlace(tmp_path / "state", wanted)
+    assert not place.is_running
+    use(tmp_path, wanted, fleet_host.lease(wanted))
+    assert not place.is_running
+    lock_running(place.review)
+    assert place.is_running
+    with pytest.raises(InUseError, match="earlier review of this fleet still runs") as refused:
+        lock_running(place.review)
+    assert refused.value.hint
 
 
 def test_a_lease_that_comes_too_late_is_refused(tmp_path: Path, wanted: HostRequest) -> None:

@@ -12,7 +12,9 @@ import pytest
 import iogauge.fleet
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.fleet import reviewing
+from iogauge.fleet.control.preflight import Preflight
 from iogauge.fleet.dask.cluster import host_name
+from iogauge.fleet.hosts import HostEntry
 from iogauge.schema.fleet import FleetHost, FleetManifest, HostOutcome, Reach
 from iogauge.store.fleet import FleetStore
 from tests.fast.fleet.control.fake_hosts import FakeHost, FakeLink
@@ -24,10 +26,12 @@ class Hosts:
     def __init__(self, *names: str) -> None:
         self.hosts = {name: FakeHost(name) for name in names}
         self.reached = 0
+        self.listed: Sequence[HostEntry] = ()
 
     @contextmanager
-    def __call__(self, *_: Any, **__: Any) -> Iterator[Sequence[FakeLink]]:
+    def __call__(self, *_: Any, listed: Sequence[HostEntry] = (), **__: Any) -> Iterator[Sequence[FakeLink]]:
         self.reached += 1
+        self.listed = listed
         yield [FakeLink(host) for host in self.hosts.values()]
 
 
@@ -96,7 +100,7 @@ def test_a_fleet_is_resumed_by_the_host_that_was_lost(tmp_path: Path, hosts: Hos
     ("options", "message"),
     [
         ({"local": 2, "targets": ()}, "local1: it has no target"),
-        ({"local": 2, "destroy": "foo"}, "names no host of this fleet"),
+        ({"local": 2, "destroy": "foo"}, "names no host and its drive"),
         ({"local": 2, "stagger": "3s"}, "only for hosts that are staggered"),
         ({"scheduler": "tcp://127.0.0.1:1", "stagger": "3s"}, "only for hosts that are staggered"),
     ],
@@ -107,6 +111,58 @@ def test_an_invalid_option_is_found_before_hosts_are_started(
     with pytest.raises(UsageError, match=message):
         iogauge.fleet.review(**{"targets": "model:p4800x", "output": tmp_path / "fleet", **options})
     assert hosts.reached == 0
+
+
+def test_what_may_be_destroyed_on_a_schedulers_hosts_is_checked_before_anything_is_written(
+    tmp_path: Path, hosts: Hosts
+) -> None:
+    """Its hosts have no names before it is asked."""
+    options = {"targets": "model:p4800x", "output": tmp_path / "fleet", "scheduler": "tls://127.0.0.1:1"}
+    with pytest.raises(UsageError, match="the fleet has no host r3, so nothing was begun") as refused:
+        iogauge.fleet.review(destroy="r3:S1", **options)
+    assert refused.value.hint == "its hosts are r1, r2"
+    assert hosts.reached == 1
+    assert [*tmp_path.iterdir()] == []
+    assert all(host.log == [] for host in hosts.hosts.values())
+
+
+def test_a_file_lists_which_workers_of_a_scheduler_are_hosts(tmp_path: Path, hosts: Hosts) -> None:
+    listed = tmp_path / "hosts.toml"
+    listed.write_text(
+        """
+        [[host]]
+        name = "r1"
+        targets = ["model:p4800x", "model:p5510"]
+        labels = { zone = "a" }
+        slots = { "model:p4800x" = "bay 1", "model:p5510" = "bay 2" }
+        """
+    )
+    del hosts.hosts["r2"]  # the fake ways to hosts choose none
+    where = {"scheduler": "tls://127.0.0.1:1", "hosts": listed}
+    fleet = iogauge.fleet.review(output=tmp_path / "fleet", **where)
+    (host,) = fleet.hosts
+    assert (host.name, host.labels, host.slots["model:p5510"]) == ("r1", {"zone": "a"}, "bay 2")
+    assert fleet.manifest.reach is Reach.SCHEDULER
+    assert [entry.name for entry in hosts.listed] == ["r1"]
+    with pytest.raises(UsageError, match="the fleet has no host r2"):
+        iogauge.fleet.review(output=tmp_path / "other", destroy="r2:S1", **where)
+    assert hosts.reached == 1
+
+
+def test_a_scheduler_without_tls_is_warned_of_before_the_fleet_begins(tmp_path: Path, hosts: Hosts) -> None:
+    said: list[str] = []
+    checks: list[Preflight] = []
+
+    def before(checked: Preflight) -> bool:
+        checks.append(checked)
+        return True
+
+    options = {"targets": "model:p4800x", "scheduler": "tcp://127.0.0.1:1"}
+    iogauge.fleet.review(output=tmp_path / "x", on_progress=lambda news: said.append(str(news)), **options)
+    assert any(text.startswith("warning: tcp://127.0.0.1:1 has no TLS") for text in said)
+    fleet = iogauge.fleet.review(output=tmp_path / "y", on_preflight=before, **options)
+    assert ["has no TLS" in text for text in checks[0].warnings] == [True]
+    assert any(event.kind == "warning" for event in fleet.events)
 
 
 def test_a_worker_without_a_usable_name_is_the_users_error() -> None:

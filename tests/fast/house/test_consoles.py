@@ -15,6 +15,7 @@ SHOWN = {"docs/suites.md": "$ iogauge find "}
 """The sessions that are held, by their first words: those that take seconds and have a seed."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("document", "begins"), SHOWN.items())
 def test_a_session_prints_what_its_document_shows(
     document: str,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,6 +24,10 @@ def matching(*patterns: str) -> list[str]:
     )
 
 
+def text(path: str) -> str:
+    return (ROOT / path).read_text()
+
+
 PYTHON = matching("python/**/*.py", "tests/**/*.py", "bench/**/*.py", "examples/**/*.py")
 RUST = matching("crates/*/src/**/*.rs", "crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs")
 PROSE = matching(
@@ -38,42 +41,39 @@ def test_there_is_something_to_check() -> None:
     assert {"README.md", "Makefile", ".ci/run"} <= set(PROSE)
 
 
-@pytest.mark.parametrize("path", PYTHON)
-def test_python_opens_with_what_it_is(path: str) -> None:
-    assert ast.get_docstring(ast.parse((ROOT / path).read_text())), f"{path} has no module docstring"
+def test_python_opens_with_what_it_is() -> None:
+    assert [path for path in PYTHON if not ast.get_docstring(ast.parse(text(path)))] == []
 
 
-@pytest.mark.parametrize("path", RUST)
-def test_rust_opens_with_what_it_is(path: str) -> None:
-    assert (ROOT / path).read_text().startswith("//! "), f"{path} has no module documentation"
+def test_rust_opens_with_what_it_is() -> None:
+    assert [path for path in RUST if not text(path).startswith("//! ")] == []
 
 
-@pytest.mark.parametrize("path", PYTHON + RUST)
-def test_ends_within_reach(path: str) -> None:
-    lines = len((ROOT / path).read_text().splitlines())
-    usual = LONGEST_TEST if "tests" in Path(path).parts else LONGEST
-    assert lines <= usual, f"{path} has {lines} lines: split it by purpose"
+def test_a_file_ends_within_reach() -> None:
+    """Split a file that does not by purpose."""
+    lines = {path: len(text(path).splitlines()) for path in PYTHON + RUST}
+    longest = {path: LONGEST_TEST if "tests" in Path(path).parts else LONGEST for path in lines}
+    assert {path: count for path, count in lines.items() if count > longest[path]} == {}
 
 
-@pytest.mark.parametrize("folder", sorted({str(Path(path).parent) for path in PYTHON + RUST}))
-def test_a_folder_holds_few_files(folder: str) -> None:
-    files = [path for path in PYTHON + RUST if str(Path(path).parent) == folder]
-    assert len(files) <= MOST_FILES, f"{folder} has {len(files)} files: split it by purpose"
+def test_a_folder_holds_few_files() -> None:
+    """Split a folder that does not by purpose."""
+    files = Counter(str(Path(path).parent) for path in PYTHON + RUST)
+    assert {folder: count for folder, count in files.items() if count > MOST_FILES} == {}
 
 
-@pytest.mark.parametrize("path", PYTHON + RUST + PROSE)
-def test_promises_nothing_for_later(path: str) -> None:
-    left = re.findall(
-        r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K]\b|todo[!]|unimplemented[!])", (ROOT / path).read_text()
-    )
-    assert left == []
+def test_no_promise_is_left_for_later() -> None:
+    promise = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K]\b|todo[!]|unimplemented[!])")
+    assert {path: left for path in PYTHON + RUST + PROSE if (left := promise.findall(text(path)))} == {}
 
 
-@pytest.mark.parametrize("path", matching("*.md", "bench/*.md", "docs/**/*.md"))
-def test_links_within_the_repository_lead_somewhere(path: str) -> None:
-    links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", (ROOT / path).read_text())
-    made = (
-        {"commands.md", "api.md"} if path.startswith("docs/") else set()
-    )  # of the site, by docs/reference.py
-    missing = [link for link in links if not ((ROOT / path).parent / link).exists() and link not in made]
+def test_links_within_the_repository_lead_somewhere() -> None:
+    missing = []
+    for path in matching("*.md", "bench/*.md", "docs/**/*.md"):
+        # What docs/reference.py makes for the site.
+        made = {"commands.md", "api.md"} if path.startswith("docs/") else set()
+        links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", text(path))
+        missing += [
+            (path, link) for link in links if not ((ROOT / path).parent / link).exists() and link not in made
+        ]
     assert missing == []

@@ -6,6 +6,7 @@ The Python layers themselves are import-linter's (``make check``); unsafe code i
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -46,6 +47,12 @@ PURE = ("core", "model", "stamp", "trace")
 def modules() -> list[Path]:
     """Every Python module of the package."""
     return sorted(PACKAGE.rglob("*.py"))
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a Python module."""
+    return ast.parse(path.read_text())
 
 
 def rust_files(crate: str) -> list[Path]:
@@ -265,7 +272,7 @@ PURE_DOORS = {
 def test_only_execution_imports_the_rust_core() -> None:
     importers: dict[str, set[str]] = {}
     for path in modules():
-        for name in imports(ast.parse(path.read_text())):
+        for name in imports(tree_of(path)):
             if name == "_core" or name.endswith("._core") or "._core." in name:
                 importers.setdefault(str(path.relative_to(PACKAGE)), set()).add(name.rpartition(".")[2])
     assert {path: importers.pop(path) for path in PURE_DOORS} == PURE_DOORS
@@ -299,11 +306,14 @@ MODE = re.compile(r"[rwxabt+]*[wxa+][rwxabt+]*")
 
 def opens_for_writing(call: ast.Call) -> bool:
     """Whether a call opens, makes or fills a file; Arrow's writers do where they are given a path."""
-    owner, _, name = ast.unparse(call.func).rpartition(".")
+    if not isinstance(call.func, ast.Attribute | ast.Name):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     if name in ("open", "fdopen"):
         modes = [value.value for value in arguments if isinstance(value, ast.Constant)]
-        flags = " ".join(map(ast.unparse, arguments)) if owner == "os" else ""
+        of_os = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "os"
+        flags = " ".join(map(ast.unparse, arguments)) if of_os else ""
         return any(isinstance(mode, str) and MODE.fullmatch(mode) for mode in modes) or bool(
             re.search("O_WRONLY|O_RDWR|O_CREAT", flags)
         )
@@ -317,7 +327,7 @@ def test_only_the_doors_open_files_for_writing() -> None:
         f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}"
         for path in modules()
         if str(path.relative_to(PACKAGE)) not in OPENS
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call) and opens_for_writing(node)
     ]
     assert offenders == []
@@ -351,12 +361,16 @@ def test_only_the_command_line_prints() -> None:
     for path in modules():
         if path.is_relative_to(PACKAGE / "cli"):
             continue
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         for node in ast.walk(tree):
             called = (
                 isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
             )
-            stream = isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr")
+            stream = (
+                isinstance(node, ast.Attribute)
+                and node.attr in ("stdout", "stderr")
+                and ast.unparse(node.value) == "sys"
+            )
             if called or stream:
                 offenders.append(f"{path.relative_to(ROOT)}:{node.lineno}")
         offenders += [

@@ -10,7 +10,7 @@ import pytest
 
 import iogauge
 
-JOB = "[a]\nrw=randrw\nbs=4k\nruntime=12\ntime_based=1\n[b]\nrw=randread\nbs=8k\nruntime=12\ntime_based=1\n"
+JOB = "[global]\nrate_iops=2000\nruntime=12\ntime_based=1\n[a]\nrw=randrw\nbs=4k\n[b]\nrw=randread\nbs=8k\n"
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def result() -> iogauge.RunResult:
 def review(tmp_path_factory: pytest.TempPathFactory) -> iogauge.Review:
     path = tmp_path_factory.mktemp("reviews") / "saved"
     return iogauge.review(
-        "model:p4800x", output=path, suites=["mixed", "write-pressure"], runtime="1s", size="1g", seed=1
+        "model:p4800x", output=path, suites=["mixed", "write-pressure"], runtime="200ms", size="1g", seed=1
     )
 
 
@@ -104,7 +104,7 @@ def test_a_run_and_a_review_can_be_pickled(result: iogauge.RunResult, review: io
 
 def test_several_reviews_answer_one_question(review: iogauge.Review, tmp_path: Path) -> None:
     other = iogauge.review(
-        "model:p3700", output=tmp_path / "r", suites=["mixed"], runtime="1s", size="1g", seed=1
+        "model:p3700", output=tmp_path / "r", suites=["mixed"], runtime="200ms", size="1g", seed=1
     )
     sql = "select count(distinct review) as reviews from figures"
     for reviews in ((review, other), ([review, other.path],)):

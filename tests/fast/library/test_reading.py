@@ -21,7 +21,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A review of two models, by two suites, one of which presses."""
     path = tmp_path_factory.mktemp("reviews") / "saved"
     suites = ["mixed", "write-pressure"]
-    iogauge.review(MODELS, output=path, suites=suites, runtime="1s", size="1g", seed=1)
+    iogauge.review(MODELS, output=path, suites=suites, runtime="200ms", size="1g", seed=1)
     return path
 
 

@@ -30,8 +30,7 @@ FILLS = r"ends with its bytes, .* over a known size"
 """Why DiskSpd cannot fill a drive that is used in full and whose size no job gives."""
 
 
-@pytest.mark.parametrize("kind", ["file", "block"])
-@pytest.mark.parametrize("pace", ["quick", "full"])
+@pytest.mark.parametrize(("kind", "pace"), [("file", "quick"), ("block", "full")])
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("program", SCRIPTS)
 def test_every_suite_is_exported_except_what_diskspd_cannot_run(

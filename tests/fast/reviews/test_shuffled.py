@@ -12,7 +12,9 @@ SERIES = ("reads", "writes")
 PLACES = 7
 
 
-def plan(*, shuffled: bool = True, seed: int = 1, repeats: int = 4) -> SuitePlan:
+def plan(
+    *, shuffled: bool = True, seed: int = 1, order_seed: int | None = None, repeats: int = 4
+) -> SuitePlan:
     """Return the placed plan of two series of steps."""
     steps = [
         builders.step(f"{series}-{at}", at, series=series, label=f"rung {at}")
@@ -20,7 +22,7 @@ def plan(*, shuffled: bool = True, seed: int = 1, repeats: int = 4) -> SuitePlan
         for at in range(PLACES)
     ]
     made = builders.manifest(steps).plans[0].model_copy(update={"shuffled": shuffled})
-    return placed_plan(made, seed=seed, repeats=repeats)
+    return placed_plan(made, seed=seed, order_seed=order_seed, repeats=repeats)
 
 
 def orders(placed: SuitePlan) -> list[tuple[float, ...]]:
@@ -41,6 +43,14 @@ def test_each_block_and_each_seed_has_its_own_order() -> None:
     assert len(set(orders(plan()))) == 8
     assert orders(plan(seed=2)) != orders(plan())
     assert plan() == plan()
+
+
+def test_a_seed_of_the_order_alone_changes_nothing_else() -> None:
+    """Hosts of a fleet have one order, and requests of their own."""
+    one, other = plan(seed=1, order_seed=3), plan(seed=2, order_seed=3)
+    assert orders(one) == orders(other) == orders(plan(seed=3))
+    assert {step.seed for step in one.steps}.isdisjoint(step.seed for step in other.steps)
+    assert {(step.id, step.seed) for step in one.steps} == {(step.id, step.seed) for step in plan().steps}
 
 
 def test_the_order_changes_neither_ids_nor_seeds() -> None:

@@ -27,7 +27,8 @@ def test_an_interrupted_repeat_plans_the_same_following_steps_again(tmp_path: Pa
     run(complete, runs)
     assert [step.at for step in complete.manifest.steps if step.repeat == 0] == [1, 1, 2, 2, 3, 3]
     assert len(set(runs.seeds)) == 12
-    for bad in range(12):
+    # The first, one between and the last step of each repeat.
+    for bad in (0, 3, 5, 6, 8, 11):
         review = rounds(tmp_path / f"ended-{bad}")
         with pytest.raises(Interrupted):
             run(review, Runs(bad=bad, ends=stopped("interrupt")))

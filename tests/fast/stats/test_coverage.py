@@ -32,7 +32,11 @@ def test_rows_become_the_recorders_histograms() -> None:
         assert result.counts.tolist() == expected.counts.tolist()
 
 
-@pytest.mark.parametrize("stream", [*STREAMS[:2], *STREAMS[3:]], ids=lambda stream: stream.name)
+@pytest.mark.parametrize(
+    "stream",
+    [*(pytest.param(stream, marks=pytest.mark.slow) for stream in STREAMS[:2]), *STREAMS[3:]],
+    ids=lambda stream: stream.name,
+)
 def test_intervals_of_one_run_hold_the_truth(stream: Stream) -> None:
     result = one_run(stream, seconds=60, trials=300 if stream is STREAMS[3] else 200)
     assert set(result) == FIGURES
@@ -48,7 +52,7 @@ def test_intervals_are_no_wider_than_they_need_to_be() -> None:
     assert np.mean(result["mean"].widths) < 2 * 0.0067
 
 
-@pytest.mark.parametrize("runs", [3, 5])
+@pytest.mark.parametrize("runs", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_intervals_of_repeats_hold_the_truth_and_the_hierarchical_bootstraps_do_not(runs: int) -> None:
     result = several_runs(runs=runs, trials=150)
     for name in FIGURES:

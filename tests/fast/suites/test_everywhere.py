@@ -30,7 +30,14 @@ RUNTIMES = {"find": "250ms"}
 LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
 """Suites of many steps, whose tests are slow."""
 
-ANY = [pytest.param(suite, marks=pytest.mark.slow if suite in LONG else ()) for suite in SUITES]
+SLOW = pytest.mark.slow
+
+ON_FILES = {"commit-latency", "mixed", "pts-write-saturation", "quick", "write-pressure"}
+"""Suites that run on files among the quick tests: requests of every kind, a search, repeats of a round. The others are
+slow on files, as they run in real time."""
+ON_FLASH = {"burst-credit", "idle-power", "mixed", "pts-write-saturation", "wake-latency", "write-pressure"}
+"""Suites that run on flash among the quick tests: those whose steps or figures are others there."""
+
 
 WITH_FINDINGS = sorted(set(SUITES) - {"write-pressure"})
 """Suites with findings; write pressure has only its growth."""
@@ -55,11 +62,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("suite", ANY)
-@pytest.mark.parametrize("drive", ["p4800x", "960evo-250g"])
+@pytest.mark.parametrize(
+    ("drive", "suite"),
+    [
+        *(pytest.param("p4800x", suite, marks=SLOW if suite in LONG else ()) for suite in SUITES),
+        *(
+            pytest.param("960evo-250g", suite, marks=SLOW if suite not in ON_FLASH else ())
+            for suite in SUITES
+        ),
+    ],
+)
 def test_on_a_drive_model(
-    suite: str,
     drive: str,
+    suite: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -74,6 +89,8 @@ def test_on_a_drive_model(
     assert bool(plan["findings"]) == (suite in WITH_FINDINGS)
 
 
-@pytest.mark.parametrize("suite", ANY)
+@pytest.mark.parametrize(
+    "suite", [pytest.param(suite, marks=SLOW if suite not in ON_FILES else ()) for suite in SUITES]
+)
 def test_on_a_file(suite: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reviewed_whole(suite, files, tmp_path, capsys, "--size=32m")

@@ -39,7 +39,7 @@ def test_the_search_finds_the_number_that_fits(truth: int) -> None:
     assert max(many for many, fit in fits.items() if fit) == min(truth, max(BEYOND))
 
 
-@pytest.mark.parametrize("bad", ["tenants.clones-4", "tenants.boots-4"])
+@pytest.mark.parametrize("bad", ["tenants.clones-4", pytest.param("tenants.boots-4", marks=pytest.mark.slow)])
 def test_an_interrupted_phase_runs_again_with_its_other_phase(
     bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

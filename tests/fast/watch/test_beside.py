@@ -13,8 +13,6 @@ from iogauge.cli.watch import beside
 from iogauge.cli.watch.beside import Beside
 from iogauge.cli.watch.measuring import Measuring
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.parametrize("handler", ["signal.SIG_DFL", "signal.SIG_IGN"])
 def test_a_stopped_screen_is_ended(monkeypatch: pytest.MonkeyPatch, handler: str) -> None:

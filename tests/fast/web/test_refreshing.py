@@ -12,7 +12,7 @@ from iogauge.errors import IogaugeError
 from iogauge.web import refreshing
 from iogauge.web.refreshing import Refresher
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 class Failing:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from iogauge.fleet import make_keys
 from tests.system.fleet.fleets import Command
+from tests.system.fleet.network import CONTROLLER
 
 DASK = str(Path(sys.executable).with_name("dask"))
 
@@ -24,6 +26,20 @@ def worker(
     """Start a host. ``state``: where below the home it keeps its review."""
     words = ("--name", name, "--nthreads", "1", "--memory-limit", "0", "--no-nanny", "--no-dashboard")
     return Command(home, *on, DASK, "worker", address, *words, *options, state=state)
+
+
+def on_loopback(home: Path, states: Mapping[str, str]) -> str:
+    """Start a scheduler and hosts on loopback, with certificates; return its address. ``states``: see ``worker``."""
+    if not (home / "keys").exists():
+        make_keys(home / "keys", [*states])
+    started = scheduler(home, "tls://127.0.0.1:0", *with_keys(home, CONTROLLER))
+    address = started.word_after("Scheduler at:")
+    workers = [
+        worker(home, address, name, "--host", "127.0.0.1", *with_keys(home, name), state=state)
+        for name, state in states.items()
+    ]
+    assert all(map(is_registered, workers))
+    return address
 
 
 def is_registered(worker: Command) -> bool:

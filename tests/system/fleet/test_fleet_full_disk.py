@@ -31,14 +31,8 @@ def small_disk(home: Path) -> Iterator[Path]:
 
 
 def test_a_host_with_a_full_disk_fails_and_the_others_are_done(home: Path, small_disk: Path) -> None:
-    scheduler = clusters.scheduler(home, "tcp://127.0.0.1:0")
-    address = scheduler.word_after("Scheduler at:")
-    workers = [
-        clusters.worker(home, address, name, "--host", "127.0.0.1", state=state)
-        for name, state in (("r1", "small"), ("r2", "state"), ("r3", "state"))
-    ]
-    assert all(map(clusters.is_registered, workers))
-    where = ("--scheduler", address)
+    states = {"r1": "small", "r2": "state", "r3": "state"}
+    where = ("--scheduler", clusters.on_loopback(home, states), "--keys", "keys")
     plan = fleets.plan(home, ios=IOS)
     fleet = fleets.review(home, *where, f"{home}/{{host}}.bin", *plan, "--output=saved")
     fleet.until("[2/2]")

@@ -37,7 +37,7 @@ def test_a_host_that_is_cut_off_is_lost_stops_and_completes_later(home: Path, ne
     review = fleets.reviewing(fleets.workers(home)["r1"])
     assert review is not None
     network.cut("r1")
-    fleet.until("r1: it did not answer for 5 s")
+    fleet.until("r1 is lost: it did not answer for 5 s")
     assert review.is_running()
     # Nobody can tell it: it ends by itself as its lease does, in the middle of a step, and issues nothing after.
     psutil.wait_procs([review], timeout=60)

@@ -16,19 +16,13 @@ IOS = 2000
 NAMES = ("r1", "r2")
 
 
-def cluster(home: Path) -> tuple[fleets.Command, str]:
-    """Start a scheduler on loopback, and the hosts; return it and its address."""
-    scheduler = clusters.scheduler(home, "tcp://127.0.0.1:0")
-    address = scheduler.word_after("Scheduler at:")
-    workers = [clusters.worker(home, address, name, "--host", "127.0.0.1") for name in NAMES]
-    assert all(map(clusters.is_registered, workers))
-    return scheduler, address
-
-
 def test_a_fleet_whose_scheduler_is_killed_is_resumed_with_another(home: Path) -> None:
-    scheduler, address = cluster(home)
+    states = dict.fromkeys(NAMES, "state")
+    address = clusters.on_loopback(home, states)
+    (scheduler,) = (process for process in fleets.processes(home) if "scheduler" in process.cmdline())
+    keys = ("--keys", "keys")
     plan = (*fleets.plan(home, ios=IOS), "--output=saved")
-    fleet = fleets.review(home, "--scheduler", address, f"{home}/{{host}}.bin", *plan)
+    fleet = fleets.review(home, "--scheduler", address, *keys, f"{home}/{{host}}.bin", *plan)
     fleet.until("[2/2]")
     scheduler.kill()
     killed = time.monotonic()
@@ -41,8 +35,8 @@ def test_a_fleet_whose_scheduler_is_killed_is_resumed_with_another(home: Path) -
     # Hosts without a scheduler end, and their reviews with them.
     psutil.wait_procs([*fleets.workers(home).values()], timeout=60)
     assert fleets.workers(home) == {}
-    _, address = cluster(home)
-    resumed = fleets.review(home, "--scheduler", address, "--resume", "saved")
+    address = clusters.on_loopback(home, states)
+    resumed = fleets.review(home, "--scheduler", address, *keys, "--resume", "saved")
     assert resumed.status() == 0, resumed.stderr
     assert fleets.outcomes(home / "saved") == dict.fromkeys(NAMES, "done")
     fleets.require_whole_steps(home / "saved", ios=IOS)

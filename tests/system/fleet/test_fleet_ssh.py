@@ -6,17 +6,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from iogauge.fleet import open_fleet
 from tests.refusals import sh
 from tests.system.fleet import fleets
 from tests.system.fleet.conftest import HOSTS
 from tests.system.fleet.network import CONTROLLER, Network
 
+pytestmark = pytest.mark.fleet
+
 IOS = 3000
 LOG_IN_WITHOUT_A_CERTIFICATE = """
 import ssl, socket, sys
 
-pytestmark = pytest.mark.fleet
 context = ssl.create_default_context()
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=20) as plain:
@@ -86,6 +89,27 @@ def test_a_host_with_another_version_is_refused(home: Path, servers: Network) ->
     python.chmod(0o755)
     fleet = review(home, servers, hosts_file(home, servers, str(python)))
     assert fleet.status() == 1
-    assert "r2: has iogauge 0.0.1, the controller" in fleet.stderr
-    assert f"hint: install it: ssh root@{servers.address('r2')} '{python} -m pip install" in fleet.stderr
-    assert not (home / "saved").exists()
+    assert "r2 refuses: it has iogauge 0.0.1, and the controller" in fleet.stderr
+    login = f"root@{servers.address('r2')}"
+    assert f"{login}: && ssh {login} '{python} -m pip install" in fleet.stderr
+    # --yes goes on with the others.
+    assert fleets.outcomes(home / "saved") == {"r1": "done", "r2": "refused"}
+
+
+def test_a_host_that_cannot_be_reached_refuses_as_others_do(home: Path, servers: Network) -> None:
+    hosts = Path(home / hosts_file(home, servers))
+    away = servers.address("r2").rpartition(".")[0] + ".99"
+    hosts.write_text(
+        f'{hosts.read_text()}[[host]]\nname = "away"\naddress = "{away}"\ntargets = ["{home}/away.bin"]\n'
+    )
+    where = ("--hosts", hosts.name, *fleets.plan(home, ios=IOS))
+    on = servers.on(CONTROLLER)
+    alone = fleets.Command(home, *on, *fleets.IOGAUGE, "fleet", "review", *where, "--output", "none")
+    assert alone.status() == 1
+    assert f"away refuses: no ssh connection to root@{away}: " in alone.stderr
+    assert "not started, since not all hosts can begin" in alone.stderr
+    assert not (home / "none").exists()
+    fleet = fleets.review(home, *where, "--output", "saved", on=on)
+    assert fleet.status() == 1
+    assert fleets.outcomes(home / "saved") == {"r1": "done", "r2": "done", "away": "refused"}
+    assert "away (refused: no ssh connection" in " ".join(fleet.stdout.split())

@@ -23,10 +23,14 @@ const WINDOW_BITS: u8 = 15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable(pub &'static str);
 
+const TOO_MANY: Unreadable = Unreadable("it has too many counts");
+
 /// Decodes one histogram after the other.
 pub struct Decoder {
     inflate: Inflate,
     raw: Box<[u8]>,
+    /// Room for the buckets of a histogram with their counts.
+    buckets: Box<[(u32, u64)]>,
 }
 
 impl Default for Decoder {
@@ -35,14 +39,16 @@ impl Default for Decoder {
             inflate: Inflate::new(true, WINDOW_BITS),
             // One byte more than any histogram has shows that a stream is too long.
             raw: vec![0; COUNTS_HEADER + MOST_BYTES * BUCKETS + 1].into_boxed_slice(),
+            buckets: vec![(0, 0); BUCKETS + 1].into_boxed_slice(),
         }
     }
 }
 
 impl Decoder {
-    /// Appends the buckets that are not empty, in order, with their counts. After an error `counts` may have some.
+    /// Appends the buckets that are not empty, in order, with their counts.
     pub fn decode(&mut self, data: &[u8], counts: &mut Vec<(u32, u64)>) -> Result<(), Unreadable> {
-        let raw = self.inflated(data)?;
+        let size = self.inflate(data)?;
+        let raw = &self.raw[..size];
         let (header, mut rest) = raw
             .split_at_checked(COUNTS_HEADER)
             .ok_or(Unreadable("it ends within its header"))?;
@@ -56,22 +62,25 @@ impl Decoder {
         if bounds != (DIGITS, 1, HIGHEST_NS) {
             return Err(Unreadable("its buckets are not the recorder's"));
         }
-        let mut bucket = 0u64;
+        // Whether a number is a count or empty buckets is as good as random, so that a branch would often be mispredicted:
+        // each number is written as a count, and the next one takes its place unless it is one.
+        let (mut bucket, mut kept) = (0u64, 0);
         while !rest.is_empty() {
             let number = number(&mut rest)?;
-            bucket = bucket.saturating_add(if number < 0 { number.unsigned_abs() } else { 1 });
-            if bucket > BUCKETS as u64 {
-                return Err(Unreadable("it has too many counts"));
-            }
-            if number > 0 {
-                counts.push((bucket as u32 - 1, number as u64));
-            }
+            bucket = bucket.saturating_add(number.min(-1).unsigned_abs());
+            let place = self.buckets.get_mut(kept).ok_or(TOO_MANY)?;
+            *place = ((bucket as u32).wrapping_sub(1), number as u64);
+            kept += usize::from(number > 0);
         }
+        if bucket > BUCKETS as u64 {
+            return Err(TOO_MANY);
+        }
+        counts.extend_from_slice(&self.buckets[..kept]);
         Ok(())
     }
 
-    /// Returns the content of the zlib stream, which is all that follows the first header.
-    fn inflated(&mut self, data: &[u8]) -> Result<&[u8], Unreadable> {
+    /// Inflates the zlib stream, which is all that follows the first header, and returns the size of its content.
+    fn inflate(&mut self, data: &[u8]) -> Result<usize, Unreadable> {
         let (header, stream) = data
             .split_at_checked(STREAM_HEADER)
             .ok_or(Unreadable("it is too short"))?;
@@ -87,7 +96,7 @@ impl Decoder {
             .decompress(stream, &mut self.raw, InflateFlush::Finish)
         {
             Ok(Status::StreamEnd) if self.inflate.total_in() == stream.len() as u64 => {
-                Ok(&self.raw[..self.inflate.total_out() as usize])
+                Ok(self.inflate.total_out() as usize)
             }
             _ => Err(Unreadable("its compressed stream is damaged")),
         }

@@ -1,7 +1,8 @@
 //! Sums of many histograms, slot by slot: a slot is an interval of a group of hosts.
 //!
 //! Counts are dense within a page of 1,024 buckets, which is an octave of latencies. A page takes memory once something
-//! is counted in it, so a slot takes as many pages as its latencies have octaves.
+//! is counted in it, so a slot takes as many pages as its latencies have octaves. Adding a histogram waits for memory
+//! more than for anything else, so counts have 16 bits until one of their page needs more.
 
 use super::decoder::{Decoder, Unreadable};
 use super::histogram::{BUCKETS, range_of};
@@ -10,7 +11,46 @@ use crate::time::Nanos;
 const PAGE: usize = 1024;
 const PAGES: usize = BUCKETS / PAGE;
 
-type Slot = [Option<Box<[u64; PAGE]>>; PAGES];
+type Slot = [Option<Page>; PAGES];
+
+enum Page {
+    Narrow(Box<[u16; PAGE]>),
+    Wide(Box<[u64; PAGE]>),
+}
+
+impl Page {
+    /// Adds counts of buckets of this page.
+    fn add(&mut self, counts: &[(u32, u64)]) {
+        let mut counts = counts.iter();
+        if let Page::Narrow(page) = self {
+            for &(bucket, count) in counts.by_ref() {
+                let place = &mut page[bucket as usize % PAGE];
+                match u16::try_from(u64::from(*place) + count) {
+                    Ok(sum) => *place = sum,
+                    Err(_) => {
+                        let mut wide = Box::new(page.map(u64::from));
+                        wide[bucket as usize % PAGE] += count;
+                        *self = Page::Wide(wide);
+                        break;
+                    }
+                }
+            }
+        }
+        if let Page::Wide(page) = self {
+            for &(bucket, count) in counts {
+                page[bucket as usize % PAGE] += count;
+            }
+        }
+    }
+
+    /// Returns the count of a place.
+    fn at(&self, place: usize) -> u64 {
+        match self {
+            Page::Narrow(page) => u64::from(page[place]),
+            Page::Wide(page) => page[place],
+        }
+    }
+}
 
 /// Counts of latencies, by slot.
 pub struct Sums {
@@ -47,16 +87,17 @@ impl Sums {
                 .get_mut(slot)
                 .ok_or(Unreadable("it belongs to no slot"))?;
             let counts = &batch.counts[start..end];
-            let sum: u128 = counts.iter().map(|&(_, count)| u128::from(count)).sum();
-            self.count = u64::try_from(u128::from(self.count) + sum)
-                .ok()
-                .filter(|&count| count <= i64::MAX as u64)
-                .ok_or(Unreadable("its counts are too large to be added"))?;
+            let sum = counts
+                .iter()
+                .fold(self.count, |sum, &(_, count)| sum.saturating_add(count));
+            if sum > i64::MAX as u64 {
+                return Err(Unreadable("its counts are too large to be added"));
+            }
+            self.count = sum;
             for octave in counts.chunk_by(|one, next| page_of(one.0) == page_of(next.0)) {
-                let page = pages[page_of(octave[0].0)].get_or_insert_with(|| Box::new([0; PAGE]));
-                for &(bucket, count) in octave {
-                    page[bucket as usize % PAGE] += count;
-                }
+                pages[page_of(octave[0].0)]
+                    .get_or_insert_with(|| Page::Narrow(Box::new([0; PAGE])))
+                    .add(octave);
             }
             start = end;
         }
@@ -105,10 +146,7 @@ impl Sums {
         let pages = self.slots[slot].iter().enumerate();
         pages
             .filter_map(|(page, counts)| counts.as_ref().map(|counts| (page * PAGE, counts)))
-            .flat_map(|(first, counts)| {
-                let counts = counts.iter().enumerate();
-                counts.map(move |(place, &count)| (first + place, count))
-            })
+            .flat_map(|(first, page)| (0..PAGE).map(move |place| (first + place, page.at(place))))
             .filter(|&(_, count)| count > 0)
     }
 }
@@ -187,6 +225,30 @@ mod tests {
             let mut one = Sums::new(1);
             one.add(&all).unwrap();
             prop_assert_eq!(one.total(), sums.total());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn counts_that_outgrow_sixteen_bits_stay_exact(
+            batches in prop::collection::vec(
+                prop::collection::btree_map(0..3 * PAGE as u32, prop_oneof![1..9u64, 65_000..66_000u64, 1..1u64 << 50], 1..20),
+                1..12,
+            ),
+        ) {
+            let mut sums = Sums::new(1);
+            let mut expected = vec![0; BUCKETS];
+            for counts in &batches {
+                let mut batch = Batch::default();
+                batch.counts.extend(counts.iter().map(|(&bucket, &count)| (bucket, count)));
+                batch.ends.push((0, counts.len()));
+                sums.add(&batch).unwrap();
+                for (&bucket, &count) in counts {
+                    expected[bucket as usize] += count;
+                }
+                prop_assert_eq!(sums.total(), expected.clone());
+                prop_assert_eq!(sums.counts(), vec![expected.iter().sum::<u64>()]);
+            }
         }
     }
 

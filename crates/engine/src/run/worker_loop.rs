@@ -49,8 +49,8 @@ pub struct Loop<'a> {
     pub tick: Nanos,
     /// Makes what was written durable and drops it from the page cache.
     pub settle: &'a dyn Fn() -> Result<(), Error>,
-    /// Whether other processes of this computer start at the same instant.
-    pub starts_with_others: bool,
+    /// Until this instant it lets other processes of this computer start.
+    pub yields_until: Nanos,
 }
 
 impl Loop<'_> {
@@ -69,8 +69,7 @@ impl Loop<'_> {
         let mut now = engine.now();
         let mut in_ramp = now < state.worker.measured_from();
         let mut issued = false;
-        let mut lets_others_start = self.starts_with_others;
-        // Until the ramp is over and a request was issued, so that the rest of the run pays for one check only.
+        // Until the ramp and the start are over and a request was issued, so that the rest of the run pays for one check.
         let mut beginning = true;
         loop {
             let stop = self.signals.stopped();
@@ -92,7 +91,8 @@ impl Loop<'_> {
             };
             if beginning {
                 // The engine may never sleep, so that others on this CPU would start 4 ms later.
-                if issued && std::mem::take(&mut lets_others_start) {
+                let yields = now < self.yields_until;
+                if yields && issued {
                     thread::yield_now();
                 }
                 if in_ramp && now >= state.worker.measured_from() {
@@ -105,7 +105,7 @@ impl Loop<'_> {
                     let at = &self.signals.first_issued_ns;
                     at.store(engine.now(), Ordering::Relaxed);
                 }
-                beginning = in_ramp || !issued || lets_others_start;
+                beginning = in_ramp || !issued || yields;
             }
             let reading = state.worker.reading_back().unwrap_or(READING);
             self.signals.reading_ns.store(reading, Ordering::Relaxed);

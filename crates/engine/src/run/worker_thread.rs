@@ -29,7 +29,7 @@ use crate::run::spill::{Spill, WorkerLog};
 use crate::run::worker_loop::{End, Loop};
 use crate::run::worker_state::WorkerState;
 use crate::thread_memory::{self, Locked};
-use crate::wait::{AWAKE_EARLY, Waiter};
+use crate::wait::{STARTING, Waiter};
 
 /// The gate where the threads of a stage wait for one another, or one thread for the end of others.
 #[derive(Debug, Default)]
@@ -256,7 +256,10 @@ impl UseEngine for InThread<'_> {
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             settle: &settle,
-            starts_with_others: thread.starts_with_others(),
+            yields_until: match thread.starts_with_others() {
+                true => start + STARTING,
+                false => 0,
+            },
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());
         let usage = affinity::thread_usage().since(before);
@@ -290,7 +293,7 @@ impl InThread<'_> {
     /// Waits for the worker's own start, or for an order to stop.
     fn wait_for(&self, start: Nanos) {
         let awake = match self.thread.starts_with_others() {
-            true => start.saturating_sub(AWAKE_EARLY),
+            true => start.saturating_sub(STARTING),
             false => start,
         };
         loop {

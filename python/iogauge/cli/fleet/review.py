@@ -2,15 +2,17 @@ r"""``iogauge fleet review``: review the drives of many hosts at once, and save 
 
 Run published procedures on each TARGET of each host, save every host's review, and print which drives are slow. The
 hosts are the processes of --local, the computers of a file (--hosts), or the workers of a Dask scheduler (--scheduler).
-The file can name other targets for a host.
+The file can name a host's targets, its labels and the slots of its drives. With --scheduler, the workers that the file
+lists are the hosts.
 
 --mode together starts every step at the same instant on all hosts: what they share, such as an array or a network, is
 then under the pressure of all. --mode staggered lets each host start --stagger after the one before it. --mode
 independent waits for nothing: each drive by itself, as fast as the fleet allows.
 
-Before anything runs, each host is asked for its version, settings, clock, free space and targets; what differs between
-hosts is printed. Targets are refused as 'iogauge review' refuses them; --destroy names a host and a drive by its serial
-number. Beyond this computer, connections need certificates ('iogauge fleet keys').
+Before anything runs, each host is asked for its version, settings, clock, free space and targets. What differs between
+hosts is printed, and the free space and clock of each. A host that cannot be reached, or has too little space, refuses.
+Targets are refused as 'iogauge review' refuses them; --destroy names a host and a drive by its serial number. Beyond
+this computer, connections need certificates ('iogauge fleet keys').
 
 The fleet is a directory. A host that is lost is named as missing, and the others go on. Ctrl-C ends all hosts. --resume
 DIRECTORY continues: it fetches what each host saved, and repeats what is missing.
@@ -62,7 +64,9 @@ def review(
     ] = None,
     hosts: Annotated[
         Path | None,
-        typer.Option("--hosts", metavar="FILE", help="A TOML file of computers, reached by ssh."),
+        typer.Option(
+            "--hosts", metavar="FILE", help="A TOML file of hosts: computers, or workers of --scheduler."
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,

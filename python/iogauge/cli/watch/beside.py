@@ -21,9 +21,9 @@ from typing import Any
 
 from iogauge.cli.watch import terminal
 
-_READY_S = 10.0
+_READY_S = 60.0
 """How long to wait until the screen is ready; without it, the measurement begins nevertheless."""
-_ENDING_S = 5.0
+_ENDING_S = 30.0
 """How long the screen may take to show the end, and then to obey SIGTERM."""
 _HELD = 10_000
 

@@ -7,13 +7,11 @@ lock. The controller never waits for one host: a call that is not answered in ti
 
 from __future__ import annotations
 
-import os
 import queue
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -25,7 +23,9 @@ from iogauge.fleet.control.clocks import Clocks, compare
 from iogauge.fleet.control.fetch import fetch
 from iogauge.fleet.control.host_run import HostRun, Phase, state_of
 from iogauge.fleet.control.link import LinkError
-from iogauge.fleet.host.messages import GRACE_S, HostEvent
+from iogauge.fleet.control.patience import PATIENCE, Patience
+from iogauge.fleet.control.renewals import Renewals
+from iogauge.fleet.host.messages import HostEvent
 from iogauge.fleet.progress import OnFleetProgress
 from iogauge.schema.fleet import ClockBatch, FleetEvent, FleetManifest, FleetMode, HostOutcome, Start
 from iogauge.store.fleet import FleetStore
@@ -34,40 +34,8 @@ LEAD_NS = 1_000_000_000
 """How long before the first start its hosts hear of it."""
 _SAVE_S = 1.0
 """Between two replacements of the manifest: there may be a thousand hosts in it."""
-_NEVER = float("inf")
 _RETRY_S = 1.0
 _SAME_SIGNAL_S = 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How often the controller does what, and how long it waits; seconds."""
-
-    preflight_s: float = 300.0
-    """For what hosts say before anything runs; they measure the generator's ceiling meanwhile."""
-    lost_s: float = 5.0
-    """A host is lost whose connection is broken for so long."""
-    silent_s: float = 5.0
-    """A host is lost that owes an answer for so long."""
-    lease_s: float = 15.0
-    """How long a host may go on without hearing of the controller. Longer than ``silent_s``."""
-    end_s: float = GRACE_S
-    """How long its review may take to end after that."""
-    renew_s: float = 1.0
-    poll_s: float = 0.2
-    clock_s: float = 10.0
-    """Between two comparisons of a host's clock."""
-    stop_s: float = 8.0
-    """How long hosts may take to end and be fetched after Ctrl-C."""
-
-
-PATIENCE = Patience()
-
-
-def patience_on_one_computer(hosts: int) -> Patience:
-    """Return the patience with hosts that are all processes of this computer: many on few CPUs are slow to answer."""
-    crowding = max(1.0, hosts / len(os.sched_getaffinity(0)) / 2)
-    return replace(PATIENCE, silent_s=PATIENCE.silent_s * crowding, lease_s=PATIENCE.lease_s * crowding)
 
 
 class Controller:
@@ -97,13 +65,18 @@ class Controller:
         self._lead = Lead(LEAD_NS)
         self._label = ""
         self._inbox: queue.SimpleQueue[tuple[HostRun, str, Future[Any]]] = queue.SimpleQueue()
+        self._renewals = Renewals(
+            patience.renew_s, lambda host, answer: self._inbox.put((host, "renew", answer))
+        )
         self._fetchers = ThreadPoolExecutor(16, thread_name_prefix="iogauge-fetch")
         # Few at once: exchanges beside each other disturb each other.
         self._comparers = ThreadPoolExecutor(2, thread_name_prefix="iogauge-clock")
+        self._turned_at = 0.0
+        """When it last checked which hosts owe an answer."""
         self._clock_at = 0.0
         self._retry_until = 0.0
-        self._quiet_at = 0.0
-        """When the last lost host uses its drives no more."""
+        self._waits_for: list[str] = []
+        """The lost hosts that may still use their drives, until a message says that the next step waits for them."""
         self._release_by: float | None = None
         """When hosts that all wait are released though a clock is not compared yet; None: they do not all wait."""
         self._stop_by: float | None = None
@@ -125,6 +98,7 @@ class Controller:
         now = time.monotonic()
         self._clock_at = now + self._patience.clock_s
         self._retry_until = now + self._patience.lease_s + self._patience.end_s + _RETRY_S
+        self._renewals.begin()
         try:
             for host in self._hosts:
                 method = "resume" if host.resumes else "begin"
@@ -147,19 +121,30 @@ class Controller:
                     host.link.call("stop")
             raise
         finally:
+            self._renewals.close()
             self._fetchers.shutdown(wait=False, cancel_futures=True)
             self._comparers.shutdown(wait=False, cancel_futures=True)
 
     def _turn(self) -> None:
-        """Wait for an answer, handle all that are there, and do what is due."""
+        """Wait for an answer, handle all that are there, and do what is due.
+
+        Hosts get more time to answer by as much as a turn takes longer than its wait: then the controller was held up,
+        by a slow disk or a busy computer, and answers may be on their way.
+        """
+        begun = time.monotonic()
+        wait_s = self._patience.poll_s / 4
         try:
-            answer = self._inbox.get(timeout=self._patience.poll_s / 4)
+            answer = self._inbox.get(timeout=wait_s)
             while True:
                 self._handle(*answer)
                 answer = self._inbox.get_nowait()
         except queue.Empty:
             pass
         now = time.monotonic()
+        if (late_s := now - (self._turned_at or begun) - wait_s) > 0:
+            for host in self._hosts:
+                host.wait_longer(late_s)
+        self._turned_at = now
         if self._stop_by is not None and now > self._stop_by:
             self._give_up()
         for host in self._hosts:
@@ -172,21 +157,24 @@ class Controller:
             self._save()
 
     def _do_due(self, host: HostRun, now: float) -> None:
+        if host.link.has_ended:
+            self._lose(host, "its process ended")
+            return
         if host.is_overdue(now):
-            broken = "any" in host.deadlines
+            broken = {"any", "heartbeat"} & host.deadlines.keys()
             self._lose(
                 host, host.broken if broken else f"it did not answer for {self._patience.silent_s:g} s"
             )
             return
+        if host.phase is not Phase.RUNNING and now >= host.beat_at and "exchange" not in host.deadlines:
+            # Otherwise nothing shows soon that it hangs.
+            host.beat_at = now + self._patience.renew_s
+            self._call(host, "exchange")
         if host.phase is Phase.BEGINNING:
             if host.retry_at is not None and now >= host.retry_at:
                 self._retry(host)
             return
         if host.phase is Phase.RUNNING:
-            if now >= host.renew_at and "renew" not in host.deadlines:
-                host.renew_at = now + self._patience.renew_s
-                host.renewed_at = now
-                self._call(host, "renew", host.lease.id)
             if host.start is not None and "start" not in host.deadlines:
                 host.sent = host.start
                 self._call(host, "start", *host.start)
@@ -223,15 +211,17 @@ class Controller:
         error = answer.exception()
         if error is not None and not isinstance(error, Exception):
             raise error
+        # A host that answers its heartbeat may still not answer anything else.
+        again = "heartbeat" if what == "exchange" else "any"
+        if not isinstance(error, LinkError):
+            host.deadlines.pop(again, None)
         if isinstance(error, LinkError):
-            self._missed(host, what, error)
-            return
-        host.deadlines.pop("any", None)
-        if error is not None:
+            self._missed(host, what, again, error)
+        elif error is not None:
             self._failed(host, what, error)
         elif what in ("begin", "resume"):
             host.phase = Phase.RUNNING
-            host.renew_at = 0.0
+            self._renewals.add(host)
         elif what == "events":
             for event in answer.result():
                 if event.number > host.seen and host.phase is Phase.RUNNING:
@@ -244,13 +234,13 @@ class Controller:
         if host.phase is Phase.ENDED and host.fetch_at is None and not (host.fetches or host.compares):
             self._close(host)
 
-    def _missed(self, host: HostRun, what: str, error: LinkError) -> None:
+    def _missed(self, host: HostRun, what: str, again: str, error: LinkError) -> None:
         """Note that a call failed on its way. Most are made again; a host that answers none of them is lost."""
         now = time.monotonic()
         if what in ("begin", "resume"):
             self._lose(host, f"whether its review began is not known: {error}")
             return
-        host.deadlines.setdefault("any", now + self._patience.lost_s)
+        host.deadlines.setdefault(again, now + self._patience.lost_s)
         host.broken = f"its connection is broken: {error}"
         if what == "fetch":
             host.fetch_at = now + self._patience.poll_s
@@ -269,10 +259,8 @@ class Controller:
                 self._say("message", text, host)
         elif what == "renew":
             # Its review ends by itself then, and says so; only the first renewal that fails is news.
-            if host.renew_at != _NEVER:
-                host.renew_at = _NEVER
-                if host.phase is Phase.RUNNING:
-                    self._say("lease-ended", text, host)
+            if self._renewals.remove(host):
+                self._say("lease-ended", text, host)
         else:
             host.start = None if what == "start" else host.start
             self._say("message", text, host)
@@ -316,7 +304,15 @@ class Controller:
 
         A host that was lost may go on until its lease ends; what it shares with the others is not theirs until then.
         """
-        if not self._waits or self._stop_by is not None or not self._barrier.is_full or now < self._quiet_at:
+        if not self._waits or self._stop_by is not None or not self._barrier.is_full:
+            return
+        if now < (quiet_at := self._quiet_at(now)):
+            if self._waits_for:
+                text = (
+                    f"at most {quiet_at - now:.0f} s until the load of {', '.join(self._waits_for)} has ended"
+                )
+                self._waits_for = []
+                self._say("message", f"the next step waits {text}")
             return
         if self._release_by is None:
             self._release_by = now + self._patience.silent_s
@@ -334,6 +330,13 @@ class Controller:
             self._do_due(host, now)
             self._label = _label(host, release.step)
         self._report()
+
+    def _quiet_at(self, now: float) -> float:
+        """Return when no lost host uses its drives any longer: ``end_s`` after its process or its lease has ended."""
+        for host in self._hosts:
+            if host.quiet_at and host.link.has_ended:
+                host.quiet_at = min(host.quiet_at, now + self._patience.end_s)
+        return max((host.quiet_at for host in self._hosts), default=0.0)
 
     def _compare_all(self, now: float) -> None:
         """Compare the clocks of all hosts whose reviews run."""
@@ -392,6 +395,7 @@ class Controller:
 
         A host that resumes can find its drive in use since its process of before still runs: until its old lease ends.
         """
+        self._renewals.remove(host)
         now = time.monotonic()
         if in_use and host.resumes and now < self._retry_until and self._stop_by is None:
             host.phase = Phase.BEGINNING
@@ -406,17 +410,29 @@ class Controller:
         self._compare(host, "after")
 
     def _lose(self, host: HostRun, why: str) -> None:
-        """Give up a host that cannot be reached. What was fetched of it stays."""
+        """Give up a host that cannot be reached. What was fetched of it stays.
+
+        Its review is interrupted when the host's process or its lease ends, and then takes a while to end.
+        """
+        self._renewals.remove(host)
         ended = host.phase is Phase.ENDED
+        if ended and not host.fetches and host.fetch_at is None:
+            self._close(host)
+            return
         if not ended and host.name not in self._barrier.waiting:
-            quiet_at = host.renewed_at + self._patience.lease_s + self._patience.end_s
-            self._quiet_at = max(self._quiet_at, quiet_at)
+            host.link.kill()
+            host.quiet_at = host.renewed_at + self._patience.lease_s + self._patience.end_s
+            self._waits_for.append(host.name)
+        if not ended and not host.request.reads_go_on:
+            # A host that only hung may still get the last renewal.
+            host.link.call("stop")
         host.why = f"its review had ended, but was not fetched: {why}" if ended else why
         host.outcome = HostOutcome.LOST
         self._close(host)
 
     def _close(self, host: HostRun) -> None:
         """Expect nothing more of a host."""
+        self._renewals.remove(host)
         host.phase = Phase.CLOSED
         self._barrier.ended(host.name)
         self._record_starts(host, all_of_them=True)

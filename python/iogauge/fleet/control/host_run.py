@@ -41,13 +41,16 @@ class HostRun:
     completed: set[str] = field(default_factory=set)
     """Ids of its complete steps."""
     deadlines: dict[str, float] = field(default_factory=dict)
-    """The calls that it has not answered, and when it is lost without an answer; ``any``: after a call that failed."""
+    """The calls that it has not answered, and when it is lost without an answer; ``heartbeat``: after a heartbeat that
+    failed; ``any``: after any other call that failed."""
     broken: str = ""
     """Why the last call failed that did."""
+    beat_at: float = 0.0
     poll_at: float = 0.0
-    renew_at: float = 0.0
     renewed_at: float = 0.0
     """When its lease was given or renewed last, if the host got it."""
+    quiet_at: float = 0.0
+    """When it no longer uses its drives, if it was lost while it could use them."""
     retry_at: float | None = None
     """When it resumes again after it was refused; None: it was not."""
     retry_s: float = 1.0
@@ -76,6 +79,11 @@ class HostRun:
     def is_disturbed(self) -> bool:
         """Whether it does something for the controller that should not happen while it measures."""
         return self.is_open and (self.compares or self.fetches or self.fetch_at is not None)
+
+    def wait_longer(self, seconds: float) -> None:
+        """Move its deadlines by this time."""
+        for call in self.deadlines:
+            self.deadlines[call] += seconds
 
     def is_overdue(self, now: float) -> bool:
         """Return whether it should have answered by now."""

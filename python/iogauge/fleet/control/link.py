@@ -21,6 +21,13 @@ class Link(Protocol):
     def name(self) -> str:
         """The host's name in the fleet."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the host's process is known to have ended; false where it runs, or nobody can tell."""
+
+    def kill(self) -> None:
+        """Kill the host's process if that is on this computer, so that its review ends soon, too."""
+
     def call(self, method: str, *arguments: Any) -> Future[Any]:
         """Call a method of the host; return its answer to come. It never waits for the host.
 

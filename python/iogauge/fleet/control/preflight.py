@@ -7,18 +7,22 @@ import itertools
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from iogauge import __version__
 from iogauge.errors import IogaugeError
 from iogauge.fleet.control.link import Link, LinkError
-from iogauge.fleet.host.messages import HostFacts, HostRequest
+from iogauge.fleet.host.messages import HostFacts, HostRequest, Space
+from iogauge.fleet.installing import install
 from iogauge.report.fleet.view import Difference
+from iogauge.schema.fleet import ClockBatch, FleetManifest, FleetMode
 from iogauge.text import numbers
 from iogauge.text.option import option
 
+_LOOK_S = 1.0
+"""Between two checks whether a host that owes an answer still runs."""
 LEAST_FREE_BYTES = 10_000_000
-"""What a host needs at least to keep a review: a small one has some megabytes."""
+"""The space that a host needs if it does not say how much its review takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +39,23 @@ class Preflight:
     """In what the hosts differ that answered."""
     writes: tuple[tuple[str, str], ...]
     """The hosts that write, and the targets: drives or files, not drive models."""
+    clocks: Mapping[str, ClockBatch] = field(default_factory=dict)
+    """How the clocks of hosts that do not refuse compare with the controller's; each counts from its own start."""
+    warnings: tuple[str, ...] = ()
+    """What makes figures mean less than expected, or is unsafe, though the fleet can begin."""
 
     @property
     def ready(self) -> tuple[str, ...]:
         """The hosts that do not refuse."""
         refused = {host for host, _ in self.refused}
         return tuple(host for host in self.hosts if host not in refused)
+
+    @property
+    def still_running(self) -> tuple[str, ...]:
+        """The hosts that refuse since their earlier review of this fleet still runs."""
+        return tuple(
+            host for host, fact in self.facts.items() if any(refusal.in_use for refusal in fact.refused)
+        )
 
 
 def look(
@@ -60,7 +75,7 @@ def look(
     refused: list[tuple[str, IogaugeError]] = []
     for name, answer in answers.items():
         try:
-            facts[name] = answer.result(timeout=max(0.0, deadline - time.monotonic()))
+            facts[name] = _answer(links[name], answer, deadline)
         except concurrent.futures.TimeoutError:
             refused.append((name, _silent(f"it did not answer for {timeout_s:g} s")))
         except LinkError as error:
@@ -70,6 +85,39 @@ def look(
         except Exception as error:  # another version of iogauge may not even know the question
             refused.append((name, _silent(f"{type(error).__name__}: {error}")))
     return judged(tuple(links), facts, refused, shared=shared)
+
+
+def _answer(link: Link, answer: concurrent.futures.Future[HostFacts], deadline: float) -> HostFacts:
+    """Wait for a host's answer. Raise LinkError if its process ends: the question may then never arrive."""
+    while True:
+        try:
+            return answer.result(timeout=max(0.0, min(_LOOK_S, deadline - time.monotonic())))
+        except concurrent.futures.TimeoutError:
+            if link.has_ended:
+                raise LinkError("its process ended") from None
+            if time.monotonic() >= deadline:
+                raise
+
+
+def look_again(
+    checked: Preflight,
+    links: Mapping[str, Link],
+    requests: Mapping[str, HostRequest],
+    *,
+    shared: bool,
+    timeout_s: float,
+) -> Preflight:
+    """Ask the hosts again whose earlier review still ran; the others' answers stay."""
+    busy = set(checked.still_running)
+    again = look(
+        {name: links[name] for name in busy},
+        {name: requests[name] for name in busy},
+        shared=shared,
+        timeout_s=timeout_s,
+    )
+    facts = {**{name: fact for name, fact in checked.facts.items() if name not in busy}, **again.facts}
+    silent = [(name, error) for name, error in (*checked.refused, *again.refused) if name not in facts]
+    return judged(checked.hosts, facts, silent, shared=shared)
 
 
 def judged(
@@ -100,6 +148,41 @@ def judged(
             if target.modelled is None
         ),
     )
+
+
+def with_clocks(
+    checked: Preflight, clocks: Mapping[str, ClockBatch], refused: Sequence[tuple[str, IogaugeError]]
+) -> Preflight:
+    """Return a preflight with the hosts' clocks, and those that refuse since theirs cannot be compared."""
+    order = {name: place for place, name in enumerate(checked.hosts)}
+    both = sorted([*checked.refused, *refused], key=lambda pair: order[pair[0]])
+    return replace(checked, clocks=clocks, refused=tuple(both))
+
+
+def with_warnings(checked: Preflight, manifest: FleetManifest, warnings: Sequence[str]) -> Preflight:
+    """Return a preflight with these warnings, and those that follow from how long the hosts' steps are."""
+    return replace(checked, warnings=(*warnings, *_never_together(checked, manifest)))
+
+
+def _never_together(checked: Preflight, manifest: FleetManifest) -> Iterator[str]:
+    """Yield a warning if staggered hosts end every step before the last host begins it. Models run in virtual time."""
+    longest_s = max(
+        (
+            checked.facts[name].longest_step_s
+            for name in checked.ready
+            if any(target.modelled is None for target in checked.facts[name].targets)
+        ),
+        default=0.0,
+    )
+    intervals = len(checked.ready) - 1
+    last_s = intervals * manifest.stagger_ns / 1e9
+    if manifest.mode is FleetMode.STAGGERED and 0 < longest_s <= last_s:
+        yield (
+            f"the last host begins a step {numbers.clock_time(last_s)} after the first, and no step takes longer than "
+            f"{numbers.clock_time(longest_s)}: the hosts never all run at the same time, and have no common figures. "
+            f"Choose {option('stagger')} below {numbers.duration(longest_s / intervals * 1e9, 2)}, or longer steps "
+            f"({option('runtime')})"
+        )
 
 
 def differences(facts: Mapping[str, HostFacts]) -> tuple[Difference, ...]:
@@ -145,20 +228,29 @@ def _other_versions(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, Iogau
                 host,
                 IogaugeError(
                     f"it has iogauge {fact.version}, and the controller {__version__}",
-                    hint=f"install the same version there: pip install 'iogauge[fleet]=={__version__}'",
+                    hint=f"install the controller's wheel there: {install()}",
                 ),
             )
 
 
 def _full(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, IogaugeError]]:
+    """Yield the hosts whose reviews do not fit together with those of other hosts on the same filesystem."""
+    taken: dict[str, int] = defaultdict(int)
     for host, fact in facts.items():
-        if fact.free_bytes < LEAST_FREE_BYTES:
+        unknown = Space(filesystem=host, path="", free_bytes=fact.free_bytes, needed_bytes=LEAST_FREE_BYTES)
+        for space in fact.spaces or (unknown,):
+            before = taken[space.filesystem]
+            if before + space.needed_bytes <= space.free_bytes:
+                taken[space.filesystem] += space.needed_bytes
+                continue
+            others = f", and other hosts there {numbers.rough_size(before)}" if before else ""
             yield (
                 host,
                 IogaugeError(
-                    f"{fact.free_bytes / 1e6:.0f} MB are free where it keeps its review, and "
-                    f"{LEAST_FREE_BYTES / 1e6:.0f} are needed",
-                    hint="free some space there, or name another directory of the host in the hosts file",
+                    f"{numbers.rough_size(space.free_bytes)} are free {f'at {space.path}' if space.path else 'there'}, "
+                    f"where it may take {numbers.rough_size(space.needed_bytes)}{others}",
+                    hint="free some space there, name another directory of the host in the hosts file, or ask for less:"
+                    f" {option('size')}, {option('runtime')}",
                 ),
             )
 

@@ -7,21 +7,23 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from iogauge.errors import IogaugeError
 from iogauge.fleet.control.clocks import Clocks, compare
-from iogauge.fleet.control.controller import PATIENCE, Controller, Patience
+from iogauge.fleet.control.controller import Controller
 from iogauge.fleet.control.host_run import HostRun
 from iogauge.fleet.control.link import Link, LinkError
-from iogauge.fleet.control.preflight import Preflight, look
+from iogauge.fleet.control.patience import PATIENCE, Patience
+from iogauge.fleet.control.preflight import Preflight, look, look_again, with_clocks, with_warnings
 from iogauge.fleet.host.messages import HostFacts, HostRequest, Lease
-from iogauge.fleet.progress import OnFleetProgress
+from iogauge.fleet.progress import FleetProgress, OnFleetProgress
 from iogauge.library.errors import Interrupted
 from iogauge.schema.fleet import ClockBatch, FleetEvent, FleetManifest, HostOutcome
 from iogauge.store.fleet import FleetStore
+from iogauge.text import numbers
 
 OnPreflight = Callable[[Preflight], bool]
 """Is called with what the hosts said before anything runs; returns whether to begin on those that do not refuse."""
@@ -45,6 +47,8 @@ class Session:
     on_preflight: OnPreflight | None = None
     """None: a host that refuses ends the session before it begins."""
     on_progress: OnFleetProgress = lambda _: None
+    warnings: Sequence[str] = ()
+    """What the user must know before it begins."""
     patience: Patience = PATIENCE
 
 
@@ -57,19 +61,25 @@ def run_session(session: Session, links: Sequence[Link]) -> FleetStore:
     """
     reached = {link.name: link for link in links}
     patience = session.patience
+    hosts: list[HostRun] = []
     try:
-        checked = look(reached, session.requests, shared=session.shared, timeout_s=patience.preflight_s)
+        checked = _looked(session, reached)
         checked, batches = _with_clocks(checked, reached, patience)
+        checked = with_warnings(checked, session.manifest, session.warnings)
         _require_ready(checked, session.on_preflight)
         store = session.stored(_described(session.manifest, checked))
         for name, error in checked.refused:
             store.append(_event("refused", str(error), name))
+        for text in checked.warnings:
+            event = _event("warning", text, "")
+            store.append(event)
+            if session.on_preflight is None:
+                session.on_progress(FleetProgress(hosts=len(checked.hosts), event=event))
         _keep_copies(store, checked)
         # What was measured before is of no use: a computer that starts again has another clock.
         clocks = Clocks(batches)
         store.append(*batches)
         leases = Counter(event.host for event in store.events() if event.kind in _BEGUN)
-        hosts = []
         for name in checked.ready:
             # Recorded first: so no two leases have the same generation, whatever is killed.
             store.append(_event("resumed" if leases[name] else "begun", "", name))
@@ -82,11 +92,29 @@ def run_session(session: Session, links: Sequence[Link]) -> FleetStore:
         )
         controller.run()
     finally:
-        wait([link.call("close") for link in links], timeout=_CLOSE_S)
+        closed = {link.name: link.call("close") for link in links}
+        lost = {host.name for host in hosts if host.outcome is HostOutcome.LOST}
+        wait([answer for name, answer in closed.items() if name not in lost], timeout=_CLOSE_S)
     if controller.was_interrupted:
         done = sum(host.outcome is HostOutcome.DONE for host in store.manifest.hosts)
         raise Interrupted(f"{done} of {len(store.manifest.hosts)} hosts are done", path=store.path)
     return store
+
+
+def _looked(session: Session, links: Mapping[str, Link]) -> Preflight:
+    """Ask the hosts for their facts. Where an earlier session's review still runs, wait until its lease has ended."""
+    patience, requests = session.patience, session.requests
+    shared, timeout_s = session.shared, patience.preflight_s
+    checked = look(links, requests, shared=shared, timeout_s=timeout_s)
+    longest_s = patience.lease_s + patience.end_s
+    until = time.monotonic() + longest_s
+    if names := ", ".join(checked.still_running):
+        text = f"waits at most {longest_s:.0f} s until the earlier review of {names} has ended"
+        session.on_progress(FleetProgress(hosts=len(links), event=_event("message", text, "")))
+    while checked.still_running and time.monotonic() < until:
+        time.sleep(patience.renew_s)
+        checked = look_again(checked, links, requests, shared=shared, timeout_s=timeout_s)
+    return checked
 
 
 def _keep_copies(store: FleetStore, checked: Preflight) -> None:
@@ -101,7 +129,11 @@ def _require_ready(checked: Preflight, on_preflight: OnPreflight | None) -> None
     """Raise IogaugeError if too many hosts refuse, and Interrupted if the user does not want to begin."""
     if checked.refused and (on_preflight is None or not checked.ready):
         host, error = checked.refused[0]
-        raise IogaugeError(f"{host}: {error}", hint=error.hint)
+        others = len({name for name, _ in checked.refused}) - 1
+        more = (
+            f"; {numbers.counted(others, 'other host')} refuse{'' if others > 1 else 's'}" if others else ""
+        )
+        raise IogaugeError(f"{host}: {error}{more}", hint=error.hint)
     if on_preflight is not None and not on_preflight(checked):
         raise Interrupted("nothing was begun")
 
@@ -138,7 +170,7 @@ def _with_clocks(
                 getattr(error, "hint", None) or "check that the host runs and can be reached, or leave it out"
             )
             refused.append((name, IogaugeError(f"its clock cannot be compared: {error}", hint=hint)))
-    return replace(checked, refused=(*checked.refused, *refused)), tuple(batches)
+    return with_clocks(checked, {batch.host: batch for batch in batches}, refused), tuple(batches)
 
 
 def _lease(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +26,20 @@ class Answer:
     error: Exception | None = None
 
 
+_SHORT = frozenset({"renew", "start", "events"})
+"""Methods that cannot wait until a long file is read or a drive answers: a lease would end, or a host seem to hang."""
+
+
 class HostActor:
-    """Holds a host's ``Host``; Dask runs its methods in a thread of the worker, one after the other."""
+    """Holds a host's ``Host``; Dask runs its methods in a thread of the worker, one after the other.
+
+    A second thread runs the methods in ``_SHORT``.
+    """
 
     def __init__(self, name: str, directory: str | None) -> None:
         self._host = Host(name, directory=None if directory is None else Path(directory))
         self._echo: Echo | None = None
+        self._short = ThreadPoolExecutor(1, thread_name_prefix="iogauge-short")
 
     def echo(self, address: str) -> EchoPlace | None:
         """Answer questions for the clock at an address of this host; return where, None if it cannot."""
@@ -51,6 +60,10 @@ class HostActor:
         except Exception as error:
             return Answer(error=error)
 
+    async def ask_short(self, method: str, *arguments: Any) -> Answer:
+        """Call a method of the host in the second thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._short, self.ask, method, *arguments)
+
     async def exchange(self) -> Answer:
         """Read the host's clock in the worker's event loop: another thread would make the way longer."""
         return self.ask("exchange")
@@ -59,11 +72,23 @@ class HostActor:
 class DaskLink:
     """Reaches the actor on one worker. Placing the actor is part of the first call."""
 
-    def __init__(self, name: str, client: Client, address: str, *, directory: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        client: Client,
+        address: str,
+        *,
+        directory: str | None = None,
+        has_ended: Callable[[], bool] = lambda: False,
+        kill: Callable[[], None] = lambda: None,
+    ) -> None:
         """``address``: of the worker, which is the only one that may have the actor, and only this once;
-        ``directory``: where the host keeps its reviews, None: its own choice.
+        ``directory``: where the host keeps its reviews, None: its own choice; ``has_ended`` returns whether the worker
+        is known to have ended, ``kill`` kills it if it can be.
         """
         self.name = name
+        self._has_ended = has_ended
+        self._kill = kill
         self._loop = loop_of(client)
         self._task = client.submit(
             HostActor,
@@ -84,6 +109,15 @@ class DaskLink:
         """Whether it ever did."""
         self._calls_left = 0
         """How many exchanges are still made by calls after an answer was lost: those of one comparison."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the worker is known to have ended."""
+        return self._has_ended()
+
+    def kill(self) -> None:
+        """Kill the worker, if that is on this computer."""
+        self._kill()
 
     def exchange(self, *, timeout_s: float) -> Exchange:
         """Exchange readings of both clocks once; see ``Link``."""
@@ -129,6 +163,8 @@ class DaskLink:
                 self._actor = await self._task
             if method == "exchange":
                 answer = await self._actor.exchange()
+            elif method in _SHORT:
+                answer = await self._actor.ask_short(method, *arguments)
             else:
                 answer = await self._actor.ask(method, *arguments)
         except Exception as error:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 CONNECT_S = 30.0
 """How long a scheduler may take to answer."""
+START_S = 120.0
+"""How long a worker on another computer may take to start and to connect: Python's modules may come over a network."""
+_NEVER = float("inf")
 
 
 @contextmanager
@@ -56,16 +60,26 @@ def local_fleet(names: Sequence[str], *, keys: Path | None = None) -> Iterator[t
             commands[name] = [*command, "--host", "127.0.0.1"]
         workers = stack.enter_context(local_workers(commands, scratch=Path(scratch)))
 
-        def check() -> None:
-            for worker in workers:
-                if failure := worker.failure():
-                    raise IogaugeError(
-                        f"{worker.name}: its process ended: {failure}",
-                        hint="start fewer hosts, or remove the cause",
-                    )
-
         client = stack.enter_context(connected(scheduler.address, security))
-        yield links_to(client, _awaited(client, names, check=check))
+        by_name = {worker.name: worker for worker in workers}
+
+        def failure(name: str) -> IogaugeError | None:
+            if why := by_name[name].failure():
+                return IogaugeError(
+                    f"its process ended: {why}", hint="start fewer hosts, or remove the cause"
+                )
+            return None
+
+        # A worker that runs connects at last, however busy this computer is. Dask ends it if it cannot.
+        addresses, missing = _awaited(client, names, failure=failure, timeout_s=_NEVER)
+        for name, error in missing.items():
+            raise IogaugeError(f"{name}: {error}", hint=error.hint)
+        yield links_to(
+            client,
+            addresses,
+            has_ended=lambda name: by_name[name].has_ended,
+            kill=lambda name: by_name[name].kill(),
+        )
 
 
 @contextmanager
@@ -73,7 +87,7 @@ def ssh_fleet(hosts: Sequence[HostEntry], *, keys: Path | None = None) -> Iterat
     """Start a worker on each host by ssh; yield links to them.
 
     Connections between controller and hosts are TLS. ``keys``: a directory of certificates; None: they are made for
-    this fleet only. Raises IogaugeError if a host cannot be reached, or lacks this version of iogauge.
+    this fleet only. A host that cannot be reached, or lacks this version of iogauge, has a link that refuses.
     """
     from iogauge.fleet.dask.ssh import SshWorkers
     from iogauge.fleet.keys import make_keys
@@ -90,15 +104,25 @@ def ssh_fleet(hosts: Sequence[HostEntry], *, keys: Path | None = None) -> Iterat
         client = stack.enter_context(connected(f"tls://127.0.0.1:{scheduler.port}", security))
         workers = SshWorkers(hosts, port=scheduler.port, keys=keys)
         stack.callback(lambda: client.sync(workers.close))
-        client.sync(workers.start)
+        unreached = client.sync(workers.start)
         directories = {host.name: host.directory for host in hosts}
-        yield links_to(client, _awaited(client, names, check=workers.check), directories)
+        addresses, missing = _awaited(
+            client,
+            [name for name in names if name not in unreached],
+            failure=workers.failure,
+            timeout_s=START_S + len(names) / 10,
+        )
+        links = links_to(client, addresses, directories, has_ended=workers.has_ended)
+        yield _in_order(names, links, {**unreached, **missing})
 
 
 @contextmanager
-def scheduled_fleet(address: str, *, keys: Path | None = None) -> Iterator[tuple[Link, ...]]:
+def scheduled_fleet(
+    address: str, *, keys: Path | None = None, listed: Sequence[HostEntry] = ()
+) -> Iterator[tuple[Link, ...]]:
     """Connect to a Dask scheduler; yield a link to each of its workers, every one of which is a host.
 
+    ``listed``: the workers that are hosts, by name; empty: all. One that is not there has a link that refuses.
     Raises UsageError for an address that needs TLS; IogaugeError if the scheduler does not answer, has no worker, or
     has one that can be reached without TLS.
     """
@@ -114,7 +138,16 @@ def scheduled_fleet(address: str, *, keys: Path | None = None) -> Iterator[tuple
             )
         for worker in hosts.values():
             require_tls(worker)
-        yield links_to(client, hosts)
+        names = [host.name for host in listed] or [*hosts]
+        directories = {host.name: host.directory for host in listed}
+        links = links_to(client, {name: hosts[name] for name in names if name in hosts}, directories)
+        hint = f"start one there: dask worker {address} --no-nanny --nthreads 1 --name"
+        absent = {
+            name: IogaugeError("the scheduler has no worker of this name", hint=f"{hint} {name}")
+            for name in names
+            if name not in hosts
+        }
+        yield _in_order(names, links, absent)
 
 
 @contextmanager
@@ -211,31 +244,69 @@ def host_name(worker: str) -> str:
 
 
 def links_to(
-    client: Client, hosts: Mapping[str, str], directories: Mapping[str, str | None] = MappingProxyType({})
+    client: Client,
+    hosts: Mapping[str, str],
+    directories: Mapping[str, str | None] = MappingProxyType({}),
+    *,
+    has_ended: Callable[[str], bool] = lambda _: False,
+    kill: Callable[[str], None] = lambda _: None,
 ) -> tuple[Link, ...]:
     """Return a link to each host.
 
-    ``hosts``: addresses of workers by name; ``directories``: where hosts keep their reviews, if not at their own place.
+    ``hosts``: addresses of workers by name; ``directories``: where hosts keep their reviews, if not at their own place;
+    ``has_ended`` returns whether the worker of a host is known to have ended, ``kill`` kills it if it can be.
     """
     from iogauge.fleet.dask.actor import DaskLink
 
     return tuple(
-        DaskLink(name, client, address, directory=directories.get(name)) for name, address in hosts.items()
+        DaskLink(
+            name,
+            client,
+            address,
+            directory=directories.get(name),
+            has_ended=partial(has_ended, name),
+            kill=partial(kill, name),
+        )
+        for name, address in hosts.items()
     )
 
 
-def _awaited(client: Client, names: Sequence[str], *, check: Callable[[], None]) -> dict[str, str]:
-    """Wait until all workers are there, and return their addresses by name. ``check`` raises if one never will be."""
-    deadline = time.monotonic() + CONNECT_S + 2 * len(names)
+def _in_order(
+    names: Sequence[str], links: Sequence[Link], unreached: Mapping[str, IogaugeError]
+) -> tuple[Link, ...]:
+    """Return the links to hosts in the order of their names, with links that refuse for those not reached."""
+    from iogauge.fleet.control.unreached import UnreachedLink
+
+    by_name: dict[str, Link] = {link.name: link for link in links}
+    by_name |= {name: UnreachedLink(name, error) for name, error in unreached.items()}
+    return tuple(by_name[name] for name in names)
+
+
+def _awaited(
+    client: Client,
+    names: Sequence[str],
+    *,
+    failure: Callable[[str], IogaugeError | None],
+    timeout_s: float,
+) -> tuple[dict[str, str], dict[str, IogaugeError]]:
+    """Wait until all workers are there, at most ``timeout_s``; return the addresses of those, and why others are not.
+
+    ``failure`` returns why the worker of a host will never be there; None: it still may.
+    """
+    deadline = time.monotonic() + timeout_s
+    failed: dict[str, IogaugeError] = {}
     while True:
         hosts = worker_addresses(client)
-        if missing := [name for name in names if name not in hosts]:
-            check()
-            if time.monotonic() > deadline:
-                raise IogaugeError(
-                    f"{missing[0]}: its worker did not connect to the controller",
-                    hint="check that no firewall keeps the host from connecting to this computer",
-                )
+        for name in names:
+            if name not in hosts and name not in failed and (error := failure(name)) is not None:
+                failed[name] = error
+        missing = [name for name in names if name not in hosts and name not in failed]
+        if missing and time.monotonic() <= deadline:
             time.sleep(0.05)
-        else:
-            return {name: hosts[name] for name in names}
+            continue
+        for name in missing:
+            failed[name] = IogaugeError(
+                f"its worker did not connect to this computer within {timeout_s:.0f} s",
+                hint="check that no firewall keeps the host from connecting to this computer",
+            )
+        return {name: hosts[name] for name in names if name not in failed}, failed

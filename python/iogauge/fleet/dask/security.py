@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,17 +29,44 @@ def is_loopback(address: str) -> bool:
 
 
 def require_tls(address: str) -> None:
-    """Raise UsageError for an address beyond loopback without TLS: anybody could run code there."""
-    if address.startswith("tls://") or (address.startswith("tcp://") and is_loopback(address)):
+    """Raise UsageError for an address without TLS, unless it is on loopback and the user is not root.
+
+    Any user of this computer can reach loopback, and so run code as whoever connects there. ``open_to_all`` warns users
+    other than root of that.
+    """
+    if address.startswith("tls://"):
         return
+    if address.startswith("tcp://") and is_loopback(address):
+        if os.geteuid() != 0:
+            return
+        raise UsageError(
+            f"{address}: without TLS, every user of this computer can run code as root",
+            hint=_how_to(),
+        )
     if not address.startswith("tcp://"):
         raise UsageError(
             f"{address}: is no address of a Dask scheduler", hint="tls://HOST:PORT, as the scheduler says"
         )
     raise UsageError(
         f"{address}: without TLS, whoever reaches this address can run code on every host",
-        hint=f"make certificates: {making('keys', 'host1')}; start scheduler and workers with them,"
-        f" and add {option('keys', 'keys')}",
+        hint=_how_to(),
+    )
+
+
+def open_to_all(address: str) -> str:
+    """Return the warning for an address without TLS, which only this computer's users reach; empty: it has TLS."""
+    if address.startswith("tls://"):
+        return ""
+    return (
+        f"{address} has no TLS: every user of this computer can run code as you on the scheduler and on all its "
+        f"workers. To prevent that, {_how_to()}"
+    )
+
+
+def _how_to() -> str:
+    return (
+        f"make certificates: {making('keys', 'host1')}; start scheduler and workers with them,"
+        f" and add {option('keys', 'keys')}"
     )
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge import __version__
 from iogauge.errors import IogaugeError
-from iogauge.fleet.dask.workers import ENVIRONMENT, worker_command
+from iogauge.fleet.dask.workers import ENVIRONMENT, last_lines, worker_command
+from iogauge.fleet.installing import copied, install
 from iogauge.fleet.keys import key_files
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _VERSION = "import iogauge, distributed; print(iogauge.__version__)"
 _CONNECT_S = 20
+_START_S = 60
+"""How long all commands on a host may take until its worker is started; busy hosts import slowly."""
 
 
 class SshWorkers:
@@ -37,25 +40,47 @@ class SshWorkers:
         self._connections: list[asyncssh.SSHClientConnection] = []
         self._processes: dict[str, asyncssh.SSHClientProcess[str]] = {}
 
-    async def start(self) -> None:
-        """Start all workers at once. Raises IogaugeError for the first host that cannot be used."""
-        await asyncio.gather(*map(self._start, self._hosts))
+    async def start(self) -> dict[str, IogaugeError]:
+        """Start all workers at once; return why hosts cannot be used, by name, of those that cannot."""
+        errors = await asyncio.gather(*map(self._refusal, self._hosts))
+        return {host.name: error for host, error in zip(self._hosts, errors, strict=True) if error}
 
     async def close(self) -> None:
         """Close all connections. The workers end as the scheduler does, and remove their certificates."""
         for connection in self._connections:
             connection.close()
 
-    def check(self) -> None:
-        """Raise IogaugeError if a worker has ended."""
-        for name, process in self._processes.items():
-            if process.exit_status is not None:
-                said = str(process.collect_output()[1] or "").strip().splitlines()
-                why = f": {said[-1]}" if said else ""
-                raise IogaugeError(
-                    f"{name}: its worker ended with exit status {process.exit_status}{why}",
-                    hint="check that the host can connect to this computer",
-                )
+    def has_ended(self, name: str) -> bool:
+        """Return whether the worker of a host is known to have ended. Its shell waits for it and says so."""
+        status = self._processes[name].exit_status
+        return status is not None and status >= 0
+
+    def failure(self, name: str) -> IogaugeError | None:
+        """Return why the worker of a host will never be there; None: it runs."""
+        process = self._processes[name]
+        if process.exit_status is None:
+            return None
+        said = last_lines(str(process.collect_output()[1] or ""))
+        return IogaugeError(
+            f"its worker ended with exit status {process.exit_status}{said and f': {said}'}",
+            hint="check that the host can connect to this computer",
+        )
+
+    async def _refusal(self, host: HostEntry) -> IogaugeError | None:
+        """Start a worker; return why it could not be started, if so."""
+        import asyncssh
+
+        hint = f"check that this works without a password: {_ssh(host)} true"
+        try:
+            async with asyncio.timeout(_START_S):
+                await self._start(host)
+        except IogaugeError as error:
+            return error
+        except TimeoutError:
+            return IogaugeError(f"{host.login} did not answer by ssh within {_START_S} s", hint=hint)
+        except (OSError, asyncssh.Error) as error:
+            return IogaugeError(f"the ssh connection to {host.login} broke: {error}", hint=hint)
+        return None
 
     async def _start(self, host: HostEntry) -> None:
         import asyncssh
@@ -65,8 +90,9 @@ class SshWorkers:
         try:
             connection = await asyncssh.connect(host.address, connect_timeout=_CONNECT_S, **options)
         except (OSError, asyncssh.Error, ValueError) as error:
+            why = f"no answer for {_CONNECT_S} s" if isinstance(error, TimeoutError) else str(error)
             raise IogaugeError(
-                f"{host.name}: no ssh connection to {host.login}: {error}",
+                f"no ssh connection to {host.login}: {why}",
                 hint=f"check that this works without a password: {_ssh(host)} true",
             ) from None
         self._connections.append(connection)
@@ -91,12 +117,13 @@ class SshWorkers:
         answer = await connection.run(f"{shlex.quote(host.python)} -c {shlex.quote(_VERSION)}")
         version = str(answer.stdout or "").strip()
         if version != __version__:
-            install = f"{host.python} -m pip install 'iogauge[fleet]=={__version__}'"
+            said = last_lines(str(answer.stderr or ""), most=1)
             raise IogaugeError(
-                f"{host.name}: has iogauge {version}, the controller {__version__}"
+                f"it has iogauge {version}, and the controller {__version__}"
                 if answer.exit_status == 0
-                else f"{host.name}: {host.python} has no iogauge that can be part of a fleet",
-                hint=f"install it: {_ssh(host)} {shlex.quote(install)}",
+                else f"{host.python} has no iogauge that can be part of a fleet{said and f': {said}'}",
+                hint="install the controller's wheel there (docs/install.md says how it is made): "
+                f"{copied(login=host.login, port=host.port)} && {_ssh(host)} {shlex.quote(install(host.python))}",
             )
 
     async def _bring_keys(self, host: HostEntry, connection: asyncssh.SSHClientConnection) -> str:
@@ -107,7 +134,7 @@ class SshWorkers:
         directory = str(made.stdout or "").strip()
         if made.exit_status != 0 or not directory.startswith("/") or "\n" in directory:
             raise IogaugeError(
-                f"{host.name}: no temporary directory can be made there: {str(made.stderr).strip()}",
+                f"no temporary directory can be made there: {last_lines(str(made.stderr or ''))}",
                 hint="free some space there",
             )
         names = ("ca.pem", "host.pem", "host-key.pem")
@@ -117,7 +144,7 @@ class SshWorkers:
                 await connection.run(save, input=path.read_text(), check=True)
         except (OSError, asyncssh.Error) as error:
             raise IogaugeError(
-                f"{host.name}: its certificate cannot be saved there: {error}", hint="free some space there"
+                f"its certificate cannot be saved there: {error}", hint="free some space there"
             ) from None
         return directory
 

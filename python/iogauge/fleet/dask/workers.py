@@ -29,13 +29,23 @@ def worker_command(
     """
     command = [
         *(python, "-m", "distributed.cli.dask_worker", scheduler),
-        *("--name", name, "--nthreads", "1", "--memory-limit", "0", "--death-timeout", "60"),
+        *("--name", name, "--nthreads", "1", "--memory-limit", "0", "--death-timeout", "300"),
         *("--no-nanny", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"),
     ]
     if keys is not None:
         authority, certificate, key = keys
         command += ["--tls-ca-file", authority, "--tls-cert", certificate, "--tls-key", key]
     return command
+
+
+def last_lines(said: str, *, most: int = 5) -> str:
+    """Return the last lines of what a process said, in one line.
+
+    >>> last_lines("starting\\n\\nOSError: no space left\\nended\\n", most=2)
+    'OSError: no space left | ended'
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return " | ".join(lines[-most:])
 
 
 class LocalWorker:
@@ -58,12 +68,21 @@ class LocalWorker:
         """Return the id of the process."""
         return self._process.pid
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process has ended."""
+        return self._process.poll() is not None
+
     def failure(self) -> str | None:
         """Return what the worker said last if it has ended; None while it runs."""
         if self._process.poll() is None:
             return None
-        lines = os.pread(self._log, 1 << 20, 0).decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"it ended with exit status {self._process.returncode}"
+        said = last_lines(os.pread(self._log, 1 << 20, 0).decode(errors="replace"))
+        return said or f"it ended with exit status {self._process.returncode}"
+
+    def kill(self) -> None:
+        """Kill the worker, without waiting for its end."""
+        self._process.kill()
 
     def close(self) -> None:
         """Kill the worker, which may hang. The controller has closed its host before, if it could."""

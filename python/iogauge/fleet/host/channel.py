@@ -7,9 +7,9 @@ time. A thread writes, and of the progress that it has not written only the late
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections import deque
-from collections.abc import Iterator
 
 from iogauge.fleet.host.messages import HostEvent
 
@@ -18,7 +18,11 @@ class Channel:
     """Reads lines from one descriptor, and writes events to another."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
+        self.is_closed = False
+        """Whether the host has closed its end, or is gone, and all its lines were read."""
         self._incoming = incoming
+        self._lines: deque[bytes] = deque()
+        self._rest = b""
         self._outgoing = outgoing
         self._waiting: deque[HostEvent] = deque()
         self._changed = threading.Condition()
@@ -26,18 +30,19 @@ class Channel:
         self._broken = False
         threading.Thread(target=self._write, name="iogauge-events", daemon=True).start()
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines that arrive, until the host has closed its end, or is gone."""
-        rest = b""
-        while True:
+    def line(self, timeout_s: float | None = None) -> bytes | None:
+        """Return the next line, or None if none comes in ``timeout_s`` (None: wait for ever)."""
+        while not self._lines and not self.is_closed:
+            if not select.select([self._incoming], [], [], timeout_s)[0]:
+                return None
             try:
                 data = os.read(self._incoming, 1 << 16)
             except OSError:
-                return
-            if not data:
-                return
-            *lines, rest = (rest + data).split(b"\n")
-            yield from lines
+                data = b""
+            self.is_closed = not data
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            self._lines.extend(lines)
+        return self._lines.popleft() if self._lines else None
 
     def send(self, event: HostEvent) -> None:
         """Send an event, or forget it if nobody is left to read it."""

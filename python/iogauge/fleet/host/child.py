@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from iogauge.fleet.host.channel import Channel
 from iogauge.fleet.host.drives import DriveLocks, names_of
 from iogauge.fleet.host.messages import Command, Order
 from iogauge.fleet.host.options import options_of
+from iogauge.fleet.host.places import lock_running
 from iogauge.fleet.host.reporting import Reporting
 from iogauge.fleet.host.starts import Starts
 from iogauge.fleet.host.watchdog import Watchdog
@@ -39,18 +39,17 @@ _FLUSH_S = 10.0
 
 
 class Child:
-    """A review under a lease. ``lines``: what the host sends after the order."""
+    """A review under a lease. ``channel``: to the host, which has sent the order by it."""
 
-    def __init__(self, channel: Channel, lines: Iterator[bytes], order: Order) -> None:
+    def __init__(self, channel: Channel, order: Order) -> None:
         self._channel = channel
-        self._lines = lines
         self._order = order
         self._reporting = Reporting(channel.send)
         self._starts = Starts(
             waits=order.request.waits,
             on_waiting=lambda step: self._reporting.event("waiting", step=step.id),
         )
-        self._watchdog = Watchdog(order.until_boot_ns, self._goes_on)
+        self._watchdog = Watchdog(order.until_boot_ns, self._goes_on, obey=self._obey)
         self._locks = DriveLocks(f"host {order.request.host} of fleet {order.request.fleet_id}")
         self._has_ended = False
         self._is_in_use = False
@@ -65,7 +64,6 @@ class Child:
         hint = ""
         try:
             self._watchdog.begin()
-            threading.Thread(target=self._obey, name="iogauge-host", daemon=True).start()
             outcome, why, hint = self._conducted()
             self._has_ended = True
         except KeyboardInterrupt as interrupt:
@@ -85,6 +83,7 @@ class Child:
         """Run the review; return its outcome, why it is not done, and a hint."""
         outcome = HostOutcome.REFUSED
         try:
+            lock_running(Path(self._order.directory))
             self._lock(self._order.request.targets)
             self._reporting.event("begun")
             saved = self._opened()
@@ -132,6 +131,7 @@ class Child:
             command=command(request.targets, options),
             on_plan=lambda _: None,
             say=self._say,
+            order_seed=request.order_seed,
             **options,
         )
 
@@ -177,18 +177,22 @@ class Child:
         self._starts.release()
         return True
 
-    def _obey(self) -> None:
-        """Do what the host says, until it is gone."""
-        for line in self._lines:
-            order = Command.model_validate_json(line)
-            if order.kind == "renew":
-                self._watchdog.renew(order.until_boot_ns)
-            elif order.kind == "start":
-                self._starts.start(order.step, order.at_ns)
-            else:
-                self._starts.stop()
-                self._watchdog.stop("it was stopped")
-        self._watchdog.end_lease()
+    def _obey(self, timeout_s: float | None) -> bool:
+        """Obey the host's next command; return false if none comes in time. End the lease if the host is gone."""
+        line = self._channel.line(timeout_s)
+        if line is None:
+            if self._channel.is_closed:
+                self._watchdog.end_lease()
+            return False
+        order = Command.model_validate_json(line)
+        if order.kind == "renew":
+            self._watchdog.renew(order.until_boot_ns)
+        elif order.kind == "start":
+            self._starts.start(order.step, order.at_ns)
+        else:
+            self._starts.stop()
+            self._watchdog.stop("it was stopped")
+        return True
 
 
 def main() -> None:
@@ -200,14 +204,13 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     channel = Channel(incoming, outgoing)
-    lines = channel.lines()
-    if (line := next(lines, None)) is None:
+    if (line := channel.line()) is None:
         return
     order = Order.model_validate_json(line)
     with ExitStack() as stack:
         if order.request.for_command:
             stack.enter_context(command_line())
-        Child(channel, lines, order).run()
+        Child(channel, order).run()
 
 
 if __name__ == "__main__":

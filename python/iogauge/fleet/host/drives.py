@@ -118,15 +118,15 @@ def names_of(path: str) -> tuple[str, ...]:
     if device is not None:
         drive = drive_below(device)
         serial = next(iter(serials(drive)), None)
-        return (f"serial {serial}" if serial else f"device {_boot()} {drive.number}",)
+        return (f"serial {serial}" if serial else f"device {boot_id()} {drive.number}",)
     keys = [f"network {real}"] if _is_remote(real) else []
     if status is not None:
-        keys.append(f"file {_boot()} {status.st_dev}:{status.st_ino}")
+        keys.append(f"file {boot_id()} {status.st_dev}:{status.st_ino}")
     try:
         folder = real.parent.stat()
     except OSError:
         return tuple(keys)
-    return (*keys, f"file {_boot()} {folder.st_dev}:{folder.st_ino} {json.dumps(real.name)}")
+    return (*keys, f"file {boot_id()} {folder.st_dev}:{folder.st_ino} {json.dumps(real.name)}")
 
 
 def _is_remote(path: Path) -> bool:
@@ -138,7 +138,7 @@ def _is_remote(path: Path) -> bool:
     return innermost is not None and innermost[1].is_remote
 
 
-def _boot() -> str:
+def boot_id() -> str:
     """Return the id of this computer's boot, without which numbers of files mean nothing elsewhere."""
     try:
         return (HOST.proc / "sys/kernel/random/boot_id").read_text().strip()

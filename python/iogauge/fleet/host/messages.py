@@ -28,6 +28,8 @@ class HostRequest(Model):
     options: dict[str, Any] = Field(default_factory=dict)
     """Those of ``iogauge.ReviewOptions``, without the seed."""
     seed: NonNegative
+    order_seed: NonNegative | None = None
+    """Of the order of its steps alone; None: ``seed`` is."""
     waits: bool = True
     """Whether every step waits until ``Host.start`` says when it begins."""
     reads_go_on: bool = False
@@ -58,6 +60,20 @@ class Refusal(Model):
 
     text: str
     hint: str = ""
+    in_use: bool = False
+    """Whether the host's earlier review of the fleet still runs: once it has ended, the host may not refuse."""
+
+
+class Space(Model):
+    """The space that a review takes on a filesystem."""
+
+    filesystem: str
+    """Unique among all computers; several hosts can be processes of one."""
+    path: str
+    """A place on it."""
+    free_bytes: NonNegative
+    needed_bytes: NonNegative
+    """At most, estimated."""
 
 
 class HostFacts(Model):
@@ -77,6 +93,10 @@ class HostFacts(Model):
     """How long it is likely to take, as far as the steps are known."""
     free_bytes: NonNegative
     """Free space where it keeps its review."""
+    spaces: tuple[Space, ...] = ()
+    """The filesystems on which it takes space; first the one where it keeps its review."""
+    longest_step_s: float = 0
+    """How long the longest of its known steps runs, without the seconds around it; virtual time on drive models."""
     complete_steps: NonNegative = 0
     """Steps that it has saved for this fleet."""
     missing_steps: NonNegative | None = None

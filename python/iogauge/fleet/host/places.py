@@ -2,6 +2,7 @@
 
     DIRECTORY/FLEET/HOST/lease.json     the last lease: its id and generation
     DIRECTORY/FLEET/HOST/review/        the review, as any other
+    DIRECTORY/FLEET/HOST/review.lock    is locked as long as a process runs the review
 
 A lease is recorded before anything runs with it. So none is used twice, though the process that took it was killed.
 """
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import InUseError, IogaugeError
 from iogauge.fleet.host.clock import HostClock
 from iogauge.fleet.host.messages import HostRequest, Lease, SavedFile
 from iogauge.schema import SCHEMA_VERSION, Model
@@ -27,6 +28,7 @@ from iogauge.store.names import LOCK, MANIFEST
 from iogauge.store.objects import read_checked, write_checked
 
 _LEASE = "lease.json"
+STILL_RUNNING = "its earlier review of this fleet still runs"
 _READ_BYTES = 8 << 20
 """The most that one ``read`` returns."""
 
@@ -75,6 +77,23 @@ class HostPlace:
             if lease.begin_by_ns is not None and clock.now_ns() > lease.begin_by_ns:
                 raise _refused("the lease has expired: it came too late to begin")
             write_checked(path, UsedLease(id=lease.id, generation=lease.generation))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process runs the review, perhaps for a controller that is gone."""
+        try:
+            descriptor = os.open(_lock_of(self.review), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return False
 
     def files(self) -> list[SavedFile]:
         """Return the regular files of the review, by path. Links are not followed; hidden files are unfinished."""
@@ -144,6 +163,25 @@ class HostPlace:
             yield
         finally:
             os.close(descriptor)
+
+
+def lock_running(directory: Path) -> None:
+    """Lock the directory of a review for the process that runs it, until that ends.
+
+    Raises InUseError if an earlier process still runs it.
+    """
+    path = _lock_of(directory)
+    with explained("lock", path):
+        descriptor = durable.open_lock(path)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise InUseError(STILL_RUNNING, hint="wait until it has ended") from None
+
+
+def _lock_of(review: Path) -> Path:
+    return review.with_name(f"{review.name}.lock")
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:

@@ -7,7 +7,6 @@ is still to be made, only its directory is looked at.
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +16,8 @@ from iogauge.errors import IogaugeError
 from iogauge.fleet.host.drives import drives_of
 from iogauge.fleet.host.messages import HostFacts, HostRequest, Refusal
 from iogauge.fleet.host.options import options_of
-from iogauge.fleet.host.places import HostPlace
+from iogauge.fleet.host.places import STILL_RUNNING, HostPlace
+from iogauge.fleet.host.space import seconds_of, spaces_of
 from iogauge.library import plan as library
 from iogauge.machine.audit import audits_of
 from iogauge.machine.facts import machine_facts
@@ -34,13 +34,19 @@ def facts_of(request: HostRequest, place: HostPlace) -> HostFacts:
     """Return what a host is, with all reasons why it cannot run its review. Raises no error for those."""
     refused: list[Refusal] = []
     planned: library.Plan | None = None
-    complete, missing = 0, None
+    complete: frozenset[str] = frozenset()
+    missing: int | None = None
     with ExitStack() as stack:
         if request.for_command:
             stack.enter_context(command_line())
         try:
             planned = library.plan(request.targets, **options_of(request))
-            _refuse(planned.manifest, request)
+            if place.is_running:
+                refused.append(
+                    Refusal(text=STILL_RUNNING, hint="resume the fleet once that has ended", in_use=True)
+                )
+            else:
+                _refuse(planned.manifest, request)
         except IogaugeError as error:
             refused.append(_refusal(error))
         try:
@@ -48,6 +54,7 @@ def facts_of(request: HostRequest, place: HostPlace) -> HostFacts:
         except IogaugeError as error:
             refused.append(_refusal(error))
     targets = planned.manifest.targets if planned else ()
+    spaces = spaces_of(place.directory, planned, targets, complete)
     return HostFacts(
         version=iogauge.__version__,
         machine=machine_facts(),
@@ -56,8 +63,10 @@ def facts_of(request: HostRequest, place: HostPlace) -> HostFacts:
         drives=drives_of(target.path for target in targets),
         only_reads=planned is not None and only_reads(planned.manifest),
         expected_s=planned.likely_s if planned else 0,
-        free_bytes=_free_bytes(place.directory),
-        complete_steps=complete,
+        longest_step_s=max(map(seconds_of, planned.steps), default=0) if planned else 0,
+        free_bytes=spaces[0].free_bytes,
+        spaces=spaces,
+        complete_steps=len(complete),
         missing_steps=missing,
         refused=tuple(refused),
     )
@@ -91,20 +100,12 @@ def _refuse(manifest: Manifest, request: HostRequest) -> None:
         execution.check_purge(path, destroy=request.destroy, by=manifest.purge_by)
 
 
-def _saved(place: HostPlace) -> tuple[int, int | None]:
-    """Return how many steps are saved, and how many are missing; None: nothing is saved."""
+def _saved(place: HostPlace) -> tuple[frozenset[str], int | None]:
+    """Return which steps are saved, and how many are missing; None: nothing is saved."""
     if not place.has_review:
-        return 0, None
+        return frozenset(), None
     saved = Review.open(place.review)
-    return len(saved.completed()), remaining(saved, suite_of)
-
-
-def _free_bytes(directory: Path) -> int:
-    """Return the free space where a directory is, or will be made."""
-    there = next(
-        parent for parent in (directory.absolute(), *directory.absolute().parents) if parent.exists()
-    )
-    return shutil.disk_usage(there).free
+    return frozenset(saved.completed()), remaining(saved, suite_of)
 
 
 def _refusal(error: IogaugeError) -> Refusal:

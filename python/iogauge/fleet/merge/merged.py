@@ -23,6 +23,8 @@ from iogauge.schema import Direction, FleetHost, FleetMode, Start
 from iogauge.stats.histogram import Histogram
 
 _DRIVE = ("model", "firmware")
+SLOT = "slot"
+"""Where a drive sits; a label of this name says it of the only drive of a host."""
 
 
 def merge(
@@ -40,7 +42,8 @@ def merge(
         mode: when they started.
         steps: the step of each host, by its name.
         starts: its starts, by host, as far as they are known.
-        by: what the hosts of a group have in common: ``host``, ``model``, ``firmware`` or a label; None: one group.
+        by: what the hosts of a group have in common: ``host``, ``model``, ``firmware``, ``slot`` (of the drive that the
+            step is about) or a label; None: one group.
 
     Raises:
         IogaugeError: a file is damaged, or the hosts' intervals differ in length.
@@ -154,7 +157,7 @@ class _Group:
 
 
 def _check_label(hosts: Iterable[FleetHost], by: str | None) -> None:
-    labels = sorted({label for host in hosts for label in host.labels})
+    labels = sorted({label for host in hosts for label in (*host.labels, *([SLOT] if host.slots else []))})
     if by is not None and by not in ("host", *_DRIVE, *labels):
         raise UsageError(
             f"no host of this fleet has a label {by!r}",
@@ -184,6 +187,8 @@ def _group_of(host: FleetHost, step: HostStep | None, by: str | None) -> str | N
         return host.name
     if by in _DRIVE:
         return None if step is None else getattr(step, by)
+    if by == SLOT and host.slots:
+        return None if step is None else host.slots.get(step.target, "")
     return host.labels.get(by, "") if by else ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.schema import Direction, FleetHost, Kind, TargetFacts
+from iogauge.schema import Direction, FleetHost, Kind, StepPlan, SuitePlan, TargetFacts
 from iogauge.store import Review
 from iogauge.store.fleet import FleetStore
 from iogauge.store.names import MANIFEST
@@ -46,21 +46,28 @@ def steps_of(store: FleetStore, host: FleetHost) -> tuple[HostStep, ...]:
     review = Review.open(directory)
     facts = {target.path: target for target in review.manifest.targets}
     return tuple(
-        HostStep(
-            host=host.name,
-            id=step.id,
-            directory=review.step_path(step.id),
-            complete=review.has(step.id),
-            target=", ".join(plan.targets),
-            model=_model(facts.get(plan.targets[0])),
-            firmware=_firmware(facts.get(plan.targets[0])),
-            measured_job=plan.measured_job,
-            direction=step.direction,
-            kind=step.kind or plan.kind,
-        )
+        host_step(host, review, plan, step, facts.get(plan.targets[0]))
         for plan in review.manifest.plans
         for step in plan.steps
         if step.judged
+    )
+
+
+def host_step(
+    host: FleetHost, review: Review, plan: SuitePlan, step: StepPlan, target: TargetFacts | None
+) -> HostStep:
+    """Return a step of a host's review; ``target`` is what is known of its first target."""
+    return HostStep(
+        host=host.name,
+        id=step.id,
+        directory=review.step_path(step.id),
+        complete=review.has(step.id),
+        target=", ".join(plan.targets),
+        model=_model(target),
+        firmware=_firmware(target),
+        measured_job=plan.measured_job,
+        direction=step.direction,
+        kind=step.kind or plan.kind,
     )
 
 

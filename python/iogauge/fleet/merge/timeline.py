@@ -8,7 +8,7 @@ a slice of less than half an interval belongs to its neighbour: every request st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ _STAGE = 1 << 40
 """Places of one stage: no run has so many intervals."""
 _ALL = 1 << 10
 """Row groups whose small columns are read at once: a million rows."""
-PLACE = ("stage", "row", "index", "ramp")
+_PLACE = ("stage", "row", "index", "ramp")
 """The columns that say to which interval a row belongs."""
 
 
@@ -44,59 +44,80 @@ class Timeline:
     step: HostStep
     selection: Selection
     interval_ns: int
-    own: Places
-    """The places of its slices as they are saved, ascending."""
     places: Places
-    """Of each of them the place of the interval that it belongs to."""
+    """For each of its slices, as they are saved, the place of the interval that it belongs to."""
+    of_rows: NDArray[np.int32]
+    """For each row of the step's file the index of its slice, or -1 where it is not measured."""
 
     def moved(self, intervals: int) -> Timeline:
         """Return it as of a host that started so many intervals after the first."""
-        return Timeline(self.step, self.selection, self.interval_ns, self.own, self.places + intervals)
+        return replace(self, places=self.places + intervals)
 
-    def rows(self, batch: pa.RecordBatch, slots: Places) -> NDArray[np.int32]:
-        """Return the slot of each row of a batch, or -1.
+    def rows(self, slots: Places) -> NDArray[np.int32]:
+        """Return the slot of each row of the step's file, or -1.
 
         ``slots`` are the places of the wanted intervals, ascending; a slot is an index into them.
         """
         wanted = np.searchsorted(slots, self.places)
         wanted = np.where(slots[np.minimum(wanted, len(slots) - 1)] == self.places, wanted, -1)
-        own, measured = _own(batch, self.selection)
-        at = np.minimum(np.searchsorted(self.own, own), len(self.own) - 1)
-        inside = measured & (self.own[at] == own)
-        return np.where(inside, wanted[at], -1).astype(np.int32)
+        # The last one is what an index of -1 means.
+        return np.append(wanted, -1).astype(np.int32)[self.of_rows]
 
 
-def read_timeline(step: HostStep) -> Timeline:
-    """Return the timeline of a complete step. Raises IogaugeError if one of its files is damaged."""
+@dataclass(frozen=True)
+class Slices:
+    """The measured slices of one step on one host, as they are saved: in the order of their places."""
+
+    step: HostStep
+    selection: Selection
+    interval_ns: int
+    own: Places
+    begin_ns: Places
+    end_ns: Places
+    of_rows: NDArray[np.int32]
+    """For each row of the step's file the index of its slice, or -1 where it is not measured."""
+
+
+def read_slices(step: HostStep) -> Slices:
+    """Return the measured slices of a complete step. Raises IogaugeError if one of its files is damaged."""
     check_file(step.directory / RECORD)
     record = read_object(step.directory / RECORD, RunRecord, upgraded_record)
     selection = Selection.of(record, step.measured_job, direction=step.direction)
     path = step.directory / INTERVALS
     check_file(path)
     parts = [
-        np.stack([own, _numbers(batch, "start_ns"), _numbers(batch, "end_ns")])[:, measured]
-        for _, batch in batches(path, (*PLACE, "start_ns", "end_ns"), groups=_ALL)
-        for own, measured in [_own(batch, selection)]
+        np.stack([*_own(batch, selection), _numbers(batch, "start_ns"), _numbers(batch, "end_ns")])
+        for batch in (read((*_PLACE, "start_ns", "end_ns")) for _, read in batches(path, groups=_ALL))
     ]
-    own, starts, ends = np.concatenate([np.empty((3, 0), dtype=np.int64), *parts], axis=1)
-    own, first, inverse = np.unique(own, return_index=True, return_inverse=True)
-    begin, end = starts[first], ends[first]
-    np.minimum.at(begin, inverse, starts)
-    np.maximum.at(end, inverse, ends)
-    interval_ns = record.plan.interval_ns
-    return Timeline(step, selection, interval_ns, own, _joined(own, end - begin < SHORT * interval_ns))
+    own, measured, starts, ends = np.concatenate([np.empty((4, 0), dtype=np.int64), *parts], axis=1)
+    rows = np.flatnonzero(measured)
+    of_rows = np.full(len(own), -1, dtype=np.int32)
+    own, first, of_rows[rows] = np.unique(own[rows], return_index=True, return_inverse=True)
+    begin, end = starts[rows][first], ends[rows][first]
+    np.minimum.at(begin, of_rows[rows], starts[rows])
+    np.maximum.at(end, of_rows[rows], ends[rows])
+    return Slices(step, selection, record.plan.interval_ns, own, begin, end, of_rows)
+
+
+def read_timeline(step: HostStep) -> Timeline:
+    """Return the timeline of a complete step. Raises IogaugeError if one of its files is damaged."""
+    slices = read_slices(step)
+    short = slices.end_ns - slices.begin_ns < SHORT * slices.interval_ns
+    places = _joined(slices.own, short)
+    return Timeline(step, slices.selection, slices.interval_ns, places, slices.of_rows)
 
 
 Columns = Callable[[tuple[str, ...]], pa.RecordBatch]
 
 
-def batches(path: Path, columns: tuple[str, ...], *, groups: int) -> Iterator[tuple[Columns, pa.RecordBatch]]:
-    """Yield some row groups of a step's file at a time: these columns of them, and a function that reads others.
+def batches(path: Path, *, groups: int) -> Iterator[tuple[slice, Columns]]:
+    """Yield some row groups of a step's file at a time: which rows of it they are, and a function that reads columns.
 
     Raises IogaugeError if it cannot be read.
     """
     try:
         with explained("read", path), pq.ParquetFile(path) as file:
+            end = 0
             for first in range(0, file.num_row_groups, groups):
                 here = list(range(first, min(first + groups, file.num_row_groups)))
 
@@ -104,7 +125,8 @@ def batches(path: Path, columns: tuple[str, ...], *, groups: int) -> Iterator[tu
                     table = file.read_row_groups(here, columns=list(names), use_threads=False)
                     return table.combine_chunks().to_batches()[0]
 
-                yield read, read(columns)
+                start, end = end, end + sum(file.metadata.row_group(group).num_rows for group in here)
+                yield slice(start, end), read
     except (pa.ArrowException, KeyError) as error:
         raise damaged(path, str(error)) from error
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from iogauge.fleet.merge.group import QUANTILES
 from iogauge.fleet.merge.summing import SummedHistograms
-from iogauge.fleet.merge.timeline import PLACE, Places, Timeline, batches
+from iogauge.fleet.merge.timeline import Places, Timeline, batches
 from iogauge.schema import Direction, Exact, Kind
 from iogauge.stats.histogram import Histogram
 from iogauge.store.checksums import damaged
@@ -42,6 +42,10 @@ class Summed:
 
     ios: Counts
     bytes: Counts
+    latencies: Counts
+    """How many latencies were counted."""
+    sum_ns: Counts | None
+    """Their sum; None: it is not known exactly."""
     quantiles_ns: NDArray[np.float64]
     """A row for each interval, by ``QUANTILES``; NaN where there are too few samples."""
     total: Histogram
@@ -68,8 +72,9 @@ class Window:
         kinds = (kind, Kind.LAT) if kind in _LIKE_LAT else (kind,)
         exact = tuple(f"{name}_exact" for name in kinds)
         requests: Counter[Direction] = Counter()
-        for read, places in batches(path, PLACE, groups=_GROUPS):
-            slots = timeline.rows(places, self.slots)
+        slots_of_all = timeline.rows(self.slots)
+        for here, read in batches(path, groups=_GROUPS):
+            slots = slots_of_all[here]
             if (slots < 0).all():
                 continue
             batch = read(("direction", "ios", "bytes", *kinds, *exact))
@@ -124,19 +129,22 @@ class _Sums:
             slots = np.where(known, -1, slots)
 
     def _add_exact(self, slots: NDArray[np.int32], exact: pa.Array[Any]) -> None:
-        fields = {name: pc.struct_field(exact, name) for name in Exact.model_fields}
-        counted = _numbers(fields["count"])
-        rows = (slots >= 0) & (counted > 0)
+        assert isinstance(exact, pa.StructArray)
+        fields = {name: _numbers(exact.field(name)) for name in Exact.model_fields}
+        known = exact.is_valid().to_numpy(zero_copy_only=False)
+        ours = slots >= 0
+        rows = ours & known & (fields["count"] > 0)
         at = slots[rows]
         with self._lock:
-            self._inexact |= bool(((slots >= 0) & ~exact.is_valid().to_numpy(zero_copy_only=False)).any())
-            np.add.at(self._sum_ns, at, _numbers(fields["sum_ns"])[rows])
-            np.minimum.at(self._min_ns, at, _numbers(fields["min_ns"])[rows])
-            np.maximum.at(self._max_ns, at, _numbers(fields["max_ns"])[rows])
+            self._inexact |= bool((ours & ~known).any())
+            np.add.at(self._sum_ns, at, fields["sum_ns"][rows])
+            np.minimum.at(self._min_ns, at, fields["min_ns"][rows])
+            np.maximum.at(self._max_ns, at, fields["max_ns"][rows])
 
     def result(self) -> Summed:
         """Return the figures of all that was added."""
-        count = int(self._histograms.counts().sum())
+        latencies = self._histograms.counts()
+        count = int(latencies.sum())
         quantiles_ns = self._histograms.quantiles(QUANTILES)
         exact = None
         if count and not self._inexact:
@@ -147,8 +155,16 @@ class _Sums:
                 min_ns=int(self._min_ns.min()),
                 max_ns=int(self._max_ns.max()),
             )
-        return Summed(self._ios, self._bytes, quantiles_ns, self._histograms.total(exact))
+        return Summed(
+            ios=self._ios,
+            bytes=self._bytes,
+            latencies=latencies,
+            sum_ns=None if self._inexact else self._sum_ns,
+            quantiles_ns=quantiles_ns,
+            total=self._histograms.total(exact),
+        )
 
 
 def _numbers(column: pa.Array[Any]) -> Counts:
-    return column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    known = column.fill_null(0) if column.null_count else column
+    return known.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)

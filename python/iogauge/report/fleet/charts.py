@@ -20,6 +20,7 @@ _MANY = 2000
 _LOOKS = {
     Standing.NORMAL: (STAIR, "circle"),
     Standing.SLOW: (ALARM, "triangle-up"),
+    Standing.SLOW_TAIL: (ALARM, "triangle-right"),
     Standing.OF_HOST: (DRIVES[1], "square"),
     Standing.OF_SLOT: (DRIVES[2], "cross"),
     Standing.OF_MODEL: (DRIVES[0], "diamond"),
@@ -91,6 +92,7 @@ def drives_table(view: FleetView) -> Table:
                 "slowness": drive.slowness,
                 "low": drive.low,
                 "high": drive.high,
+                "tail": drive.tail,
                 "rate": drive.rate,
                 "slow_share": drive.slow_share,
                 "standing": drive.standing.value,
@@ -228,6 +230,7 @@ def _tooltip() -> list[Spec]:
         *(vega.name(word) for word in ("drive", "host", "model", "firmware", "slot")),
         vega.name("standing", title="judged"),
         vega.number("slowness", title="latency / peers", format=",.3~r"),
+        vega.number("tail", title="p99 / peers", format=",.3~r"),
         vega.number("rate", title="rate / peers", format=",.3~r"),
         vega.number("slow_share", title="slow for", format=".1%"),
     ]

@@ -13,9 +13,25 @@ MOST_NAMES = 3
 """The most slow drives or missing hosts that a sentence names; it counts the others."""
 
 
+_BECAME = {
+    "begun": "begins",
+    "resumed": "is resumed",
+    "done": "is done",
+    "lost": "is lost",
+    "refused": "refuses",
+    "failed": "failed",
+    "interrupted": "was interrupted",
+    "lease-ended": "lost its lease",
+}
+"""What became of a host, by the kind of its event."""
+
+
 def answer(view: FleetView) -> str:
-    """Return the answer in a sentence or a few: what is slow, and which hosts are missing."""
-    return " ".join([*_slow(view), *_missing(view)])
+    """Return the answer in a sentence or a few: what is slow, and which hosts are missing.
+
+    If no drive is judged, the p99 of all hosts together comes first.
+    """
+    return " ".join([*_together(view), *_slow(view), *_missing(view)])
 
 
 def findings(view: FleetView) -> list[str]:
@@ -49,6 +65,20 @@ def missing_host(host: Host) -> str:
     return f"{host.name} ({host.outcome}{': ' + host.why if host.why else ''}{completed})"
 
 
+def event_line(host: str, kind: str, text: str) -> str:
+    """Return what happened in one line: which host, what became of it, and why.
+
+    >>> event_line("r9", "lost", "no answer for 5 s"), event_line("r9", "done", ""), event_line("", "message", "a text")
+    ('r9 is lost: no answer for 5 s', 'r9 is done', 'a text')
+    """
+    text = " ".join(text.split())
+    if host and kind in _BECAME:
+        became = f"{host} {_BECAME[kind]}"
+        return f"{became}: {text}" if text else became
+    said = f"{kind}: {text}" if kind == "warning" else text or kind
+    return f"{host}: {said}" if host else said
+
+
 def late(starts: Sequence[Start]) -> tuple[float, float]:
     """Return how late at most 99 % of starts were in either direction, and the largest bound; in ns.
 
@@ -57,6 +87,17 @@ def late(starts: Sequence[Start]) -> tuple[float, float]:
     """
     lateness = sorted(abs(start.late_ns) for start in starts)
     return lateness[math.ceil(0.99 * len(lateness)) - 1], max(start.bound_ns for start in starts)
+
+
+def _together(view: FleetView) -> Iterator[str]:
+    known = [group for group in view.groups_by("fleet") if group.p99_ns is not None]
+    if view.judged or not known:
+        return
+    least, most = (choose(known, key=lambda group: group.p99_ns or 0.0) for choose in (min, max))
+    hosts = "The hosts together had a p99 of" if len(view.hosts) > 1 else "p99 was"
+    of_least = f"{numbers.duration(least.p99_ns or 0.0, 3)} ({least.step}, {least.direction})"
+    of_most = f"{numbers.duration(most.p99_ns or 0.0, 3)} ({most.step}, {most.direction})"
+    yield f"{hosts} {of_most}." if least is most else f"{hosts} {of_least} to {of_most}."
 
 
 def _slow(view: FleetView) -> Iterator[str]:
@@ -98,9 +139,8 @@ def _named(slow: Sequence[Slow]) -> str:
 
 
 def _more(slow: Slow) -> str:
-    if slow.kind != "drive":
-        return f"; {numbers.counted(slow.drives, 'drive')}"
-    return "; at times" if slow.at_times else ""
+    how = "; p99" if slow.in_tail else "; at times" if slow.at_times else ""
+    return how if slow.kind == "drive" else f"{how}; {numbers.counted(slow.drives, 'drive')}"
 
 
 def _ratio(slow: Slow) -> str:

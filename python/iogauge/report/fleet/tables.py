@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from iogauge.report.fleet.sentences import late
-from iogauge.report.fleet.view import Difference, FleetView, Group, Start
+from iogauge.report.fleet.view import Difference, FleetView, Group, ReadyHost, Start
 from iogauge.results.conclusions import TextTable
 from iogauge.text import numbers
 
@@ -18,7 +18,10 @@ def outliers(view: FleetView) -> TextTable:
     """Return the drives that are slow by themselves, by their host or by their model, the slowest first."""
     return TextTable(
         "drives that stand out",
-        ("drive", "host", "model", "firmware", "slot", "why", "latency / peers", "rate / peers", "slow for"),
+        (
+            *("drive", "host", "model", "firmware", "slot", "why"),
+            *("latency / peers", "p99 / peers", "rate / peers", "slow for"),
+        ),
         tuple(
             (
                 drive.name,
@@ -28,6 +31,7 @@ def outliers(view: FleetView) -> TextTable:
                 drive.slot or UNKNOWN,
                 drive.standing.value,
                 UNKNOWN if drive.slowness is None else numbers.times(drive.slowness, drive.low, drive.high),
+                UNKNOWN if drive.tail is None else f"{drive.tail:.2f}x",
                 UNKNOWN if drive.rate is None else f"{drive.rate:.2f}x",
                 numbers.percent(drive.slow_share),
             )
@@ -67,6 +71,24 @@ def hosts(view: FleetView) -> TextTable:
                 host.why,
             )
             for host in view.hosts
+        ),
+    )
+
+
+def ready_hosts(rows: Sequence[ReadyHost]) -> TextTable:
+    """Return what hosts have before a fleet begins: space, and a clock."""
+    return TextTable(
+        "before it begins",
+        ("host", "free", "takes at most", "clock ahead by", "known to"),
+        tuple(
+            (
+                host.name,
+                numbers.rough_size(host.free_bytes),
+                UNKNOWN if host.needed_bytes is None else numbers.most_size(host.needed_bytes),
+                UNKNOWN if host.offset_ns is None else _signed(host.offset_ns),
+                UNKNOWN if host.bound_ns is None else f"±{numbers.duration(host.bound_ns, 2)}",
+            )
+            for host in rows
         ),
     )
 

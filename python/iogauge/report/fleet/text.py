@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from iogauge.report.fleet import tables
-from iogauge.report.fleet.sentences import answer, circumstances, findings
+from iogauge.report.fleet.sentences import answer, circumstances, event_line, findings
 from iogauge.report.fleet.view import Difference, FleetView
 from iogauge.results.conclusions import TextTable
 from iogauge.text.grid import WIDTH, heading, labelled, narrowed
 
 LEFT_OUT_FIRST = (
     *("slow for", "firmware", "slot", "model", "CPU", "kernel", "iogauge", "latest host"),
-    *("mean", "requests", "p50", "why", "rate / peers", "p99.9", "missing"),
+    *("mean", "requests", "p50", "why", "rate / peers", "p99 / peers", "p99.9", "missing"),
 )
 """The columns to leave out of a table that is too wide, in this order; labels of hosts go after them."""
 
@@ -109,6 +109,5 @@ def _lines(view: FleetView, columns: int) -> Iterator[str]:
         yield ""
         yield from heading("what happened")
         for event in view.events:
-            where = f"{event.host}: " if event.host else ""
-            text = event.text or event.kind
-            yield from labelled(event.at[11:19], f"{where}{text}", indent="", width=9, columns=columns)
+            text = event_line(event.host, event.kind, event.text)
+            yield from labelled(event.at[11:19], text, indent="", width=9, columns=columns)

@@ -17,6 +17,7 @@ class Standing(StrEnum):
 
     NORMAL = "as its peers"
     SLOW = "slow drive"
+    SLOW_TAIL = "slow tail"
     OF_HOST = "of a slow host"
     OF_SLOT = "in a slow slot"
     OF_MODEL = "of a slow model or firmware"
@@ -50,6 +51,21 @@ class Host:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReadyHost:
+    """What a host has before a fleet begins. None: it is not known."""
+
+    name: str
+    free_bytes: int
+    """Where it keeps its review."""
+    needed_bytes: int | None
+    """What its review takes there at most, estimated."""
+    offset_ns: int | None
+    """Its clock minus the controller's."""
+    bound_ns: int | None
+    """The true offset is at most this far from ``offset_ns``."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Drive:
     """One drive beside its peers: the drives of its kind, at the same steps."""
 
@@ -66,9 +82,16 @@ class Drive:
     """The 95 % interval of ``slowness``; None: there is none."""
     rate: float | None
     """Its requests a second, as a multiple of those of its peers; None: it has too few."""
+    tail: float | None = None
+    """Its p99 latency, as a multiple of that of its peers; None: it has too few, or too few requests."""
     slow_share: float = 0.0
     """In which share of its time it is slow beside its own usual latency."""
     standing: Standing = Standing.NORMAL
+
+    @property
+    def excess(self) -> float:
+        """How slow it is, as a multiple of its peers: by its tail if that is what is slow, else by its mean latency."""
+        return (self.tail if self.standing is Standing.SLOW_TAIL else self.slowness) or 0.0
 
 
 KINDS = ("model", "firmware", "host", "slot", "drive")
@@ -92,6 +115,8 @@ class Slow:
     """The reason, to follow the name and a colon, without a full stop."""
     at_times: bool = False
     """Whether it is slow at times, not throughout."""
+    in_tail: bool = False
+    """Whether ``slowness`` is that of its p99: its mean latency is as usual, or far less slow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +237,7 @@ class FleetView:
     def outliers(self) -> tuple[Drive, ...]:
         """The drives that are slow, by themselves or for what they share with others; the slowest first."""
         slow = [drive for drive in self.drives if drive.standing is not Standing.NORMAL]
-        return tuple(sorted(slow, key=lambda drive: -(drive.slowness or 0.0)))
+        return tuple(sorted(slow, key=lambda drive: -drive.excess))
 
     @cached_property
     def judged(self) -> tuple[Drive, ...]:

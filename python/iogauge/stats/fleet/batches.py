@@ -6,6 +6,7 @@ Ten batches of a step are nearly independent unless the step is short, and ten a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from iogauge.stats.selection import Selection
 
 BATCHES = 10
 """Batches of a step, at most."""
+TAIL = 0.99
+"""The quantile that is judged as a drive's tail."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Batch:
     number: int
     iops: float
     mean_ns: float
+    tail_ns: float = math.nan
+    """Its ``TAIL``-quantile; NaN: it has too few requests for one."""
 
 
 def batches(
@@ -48,5 +53,6 @@ def batches(
         merged = Histogram.merge(histograms[rows])
         seconds = sum(moment.end_s - moment.start_s for moment in course[rows])
         if merged.count and seconds > 0:
-            parts.append(Batch(place, merged.count / seconds, merged.mean))
+            tail_ns = float(merged.quantile(TAIL)) if merged.supports(TAIL) else math.nan
+            parts.append(Batch(place, merged.count / seconds, merged.mean, tail_ns))
     return parts

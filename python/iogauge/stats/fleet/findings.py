@@ -39,6 +39,8 @@ class Finding:
     """The host of a drive."""
     at_times: bool = False
     """Whether a drive is slow at times rather than throughout."""
+    in_tail: bool = False
+    """Whether it is slow in its slowest requests rather than throughout; ``ratio`` is of a high quantile then."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ class DrivePoint:
     q: float
     suspect: Suspect | None
     """The finding that explains why it is slow; None: it is not."""
+    tail_ratio: float | None = None
+    """Its tail's latency (``batches.TAIL``) over that of its peers; None: too few peers or requests."""
+    in_tail: bool = False
+    """Whether ``suspect`` is slow in its tail."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iogauge.stats.fleet.effects import MixedModel, fit
-from iogauge.stats.fleet.observations import DriveObservations, Truths
+from iogauge.stats.fleet.observations import DriveObservations, Floats, Truths
 from iogauge.stats.fleet.peers import Peers, peers
 from iogauge.stats.fleet.scores import Scores, scores
 
@@ -17,14 +17,17 @@ NOUNS = ("model", "firmware", "host", "slot")
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """All drives by name, in one order. ``columns`` has for each of ``NOUNS`` one name for each drive."""
+    """All drives by name, in one order, and how slow each is by one figure: its mean latency, or its tail.
+
+    ``columns`` has for each of ``NOUNS`` one name for each drive.
+    """
 
     names: tuple[str, ...]
     columns: Mapping[str, Sequence[str]]
     peers: Peers
     scores: Scores
     judged: Truths
-    """Whether a drive has enough peers."""
+    """Whether a drive has enough peers, and enough requests for the figure."""
     mixed: MixedModel | None
     """What judged drives share by host and slot; None if there are none."""
 
@@ -41,12 +44,22 @@ class Drives:
         )
 
 
-def drives(observations: DriveObservations) -> Drives:
-    """Return the drives of a fleet, compared with their peers."""
+def drives(observations: DriveObservations) -> tuple[Drives, Drives]:
+    """Return the drives of a fleet, compared with their peers by their mean latency, and by its tail."""
     kinds = peers(observations)
-    levels = scores(observations, kinds)
-    judged = ~np.isnan(levels.value)
     columns = {noun: observations.of_drives(getattr(observations, noun)) for noun in NOUNS}
+    mean, tail = (
+        _compared(observations, kinds, columns, figure)
+        for figure in (observations.mean_ns, observations.tail_ns)
+    )
+    return mean, tail
+
+
+def _compared(
+    observations: DriveObservations, kinds: Peers, columns: Mapping[str, Sequence[str]], figure: Floats
+) -> Drives:
+    levels = scores(observations, kinds, figure)
+    judged = ~np.isnan(levels.value)
     plain = Drives(observations.drives, columns, kinds, levels, judged, None)
     if not judged.any():
         return plain

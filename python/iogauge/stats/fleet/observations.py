@@ -18,9 +18,9 @@ Truths = NDArray[np.bool_]
 class DriveObservations:
     """Columns of equal length. Names are free words; an empty one says that the thing is not known.
 
-    Rows of one drive and position are in the order of time. ``mean_ns`` (nanoseconds) and ``iops`` (requests a second)
-    must be positive, or ValueError is raised, as for columns of different lengths and for a drive that appears with two
-    hosts, models, firmwares or slots.
+    Rows of one drive and position are in the order of time. ``mean_ns``, ``tail_ns`` (nanoseconds) and ``iops``
+    (requests a second) must be positive, or ValueError is raised, as for columns of different lengths and for a drive
+    that appears with two hosts, models, firmwares or slots.
     """
 
     drive: Sequence[str]
@@ -37,15 +37,19 @@ class DriveObservations:
     together."""
     iops: Floats
     mean_ns: Floats
+    tail_ns: Floats
+    """A high quantile of the batch's latency (``batches.TAIL``); NaN where it has too few requests for one."""
 
     def __post_init__(self) -> None:
         columns = (self.host, self.model, self.firmware, self.slot, self.position, self.batch, self.iops)
-        lengths = {len(column) for column in (*columns, self.mean_ns)}
+        lengths = {len(column) for column in (*columns, self.mean_ns, self.tail_ns)}
         if lengths != {len(self.drive)}:
             raise ValueError("the columns of the observations differ in length")
         for name, column in (("mean_ns", self.mean_ns), ("iops", self.iops)):
             if not bool(np.all(np.isfinite(column) & (np.asarray(column) > 0))):
                 raise ValueError(f"{name} of an observation is not positive and finite")
+        if not bool(np.all(np.isnan(self.tail_ns) | (np.isfinite(self.tail_ns) & (self.tail_ns > 0)))):
+            raise ValueError("tail_ns of an observation is not positive")
         for names in (self.host, self.model, self.firmware, self.slot):
             pairs = set(zip(self.drive, names, strict=True))
             if len(pairs) > len(self.drives):

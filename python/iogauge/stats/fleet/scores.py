@@ -1,10 +1,10 @@
 """How slow each drive is beside its kind, over all positions: one number, with the error that its batches leave.
 
-The logarithm of a drive's latency at a position is the median of its batches, so a few disturbed batches do not count.
-From it goes the centre of its kind at that position. What is left is averaged over positions, weighted by the inverse
-of the kind's spread at each: best where a slow drive differs by about as many spreads everywhere, and nearly best where
-it differs by the same ratio everywhere. The weights are positive, so a drive that is slower at any position never has a
-lower score.
+The figure is the mean latency or its tail. A drive's logarithm of it at a position is the median of its batches, so a
+few disturbed batches do not count. From it goes the centre of its kind at that position. What is left is averaged over
+positions, weighted by the inverse of the kind's spread at each: best where a slow drive differs by about as many
+spreads everywhere, and nearly best where it differs by the same ratio everywhere. The weights are positive, so a drive
+that is slower at any position never has a lower score.
 
 The error has two parts: drives differ in how they take to a position, and batches differ. What drives of a kind differ
 by throughout is no error: ``effects.py`` estimates it.
@@ -31,8 +31,8 @@ _MEDIAN = np.pi / 2
 class Scores:
     """By drive: the natural logarithm of its latency over that of its kind, and its standard error; NaN: not judged.
 
-    ``usual`` is the centre of the logarithms of mean latencies (ns) for each kind and position, NaN where too few
-    drives of a kind have a position.
+    ``usual`` is the centre of the logarithms of the figure (ns) for each kind and position, NaN where too few drives of
+    a kind have a position.
     """
 
     value: Floats
@@ -43,15 +43,16 @@ class Scores:
 
 
 def level_matrix(observations: DriveObservations, figure: Floats) -> Floats:
-    """Return the medians of a figure's logarithms over batches: drives x positions, NaN where nothing was measured."""
+    """Return the medians of a figure's logarithms over batches: drives x positions, NaN where no batch has it."""
     drives, positions = len(observations.drives), len(observations.positions)
-    middles = medians(np.log(figure), _cell(observations), drives * positions)
+    known = ~np.isnan(figure)
+    middles = medians(np.log(figure[known]), _cell(observations)[known], drives * positions)
     return middles.reshape(drives, positions)
 
 
-def scores(observations: DriveObservations, peers: Peers) -> Scores:
-    """Return how slow each drive is beside its kind."""
-    level = level_matrix(observations, observations.mean_ns)
+def scores(observations: DriveObservations, peers: Peers, figure: Floats) -> Scores:
+    """Return how slow each drive is beside its kind by a figure of its batches: their mean latency, or their tail."""
+    level = level_matrix(observations, figure)
     kinds, positions = len(peers.kinds), level.shape[1]
     usual = np.full((kinds, positions), np.nan)
     between = np.full((kinds, positions), np.nan)
@@ -65,7 +66,7 @@ def scores(observations: DriveObservations, peers: Peers) -> Scores:
     for kind in range(kinds):
         members = (peers.of_drive == kind) & ~np.isnan(value)
         value[members] -= _centre(value[members])[0]
-    error = _errors(observations, excess - value[:, None], weight, peers)
+    error = _errors(observations, figure, excess - value[:, None], weight, peers)
     return Scores(value, error, usual, weight)
 
 
@@ -100,9 +101,11 @@ def _average(excess: Floats, weight: Floats, peers: Peers, power: int = 1) -> Fl
     return mean
 
 
-def _errors(observations: DriveObservations, deviations: Floats, weight: Floats, peers: Peers) -> Floats:
+def _errors(
+    observations: DriveObservations, figure: Floats, deviations: Floats, weight: Floats, peers: Peers
+) -> Floats:
     """Return the standard error of each drive's score, from how it differs by position and by batch."""
-    noise, batches = _noise(observations)
+    noise, batches = _noise(observations, figure)
     positions = np.sum(~np.isnan(deviations), axis=1)
     # A drive's score is fitted to its own positions, which takes one of its degrees of freedom.
     freed = np.where(positions > 1, positions / np.maximum(positions - 1, 1), 1.0)
@@ -119,20 +122,18 @@ def _errors(observations: DriveObservations, deviations: Floats, weight: Floats,
     return np.sqrt(_average(variance, weight, peers, power=2))
 
 
-def _noise(observations: DriveObservations) -> tuple[Floats, Floats]:
+def _noise(observations: DriveObservations, figure: Floats) -> tuple[Floats, Floats]:
     """Return the standard deviation between a drive's batches at each position, and the batches of each cell."""
     drives, positions = len(observations.drives), len(observations.positions)
-    cell = _cell(observations)
-    logs = np.log(observations.mean_ns)
+    known = ~np.isnan(figure)
+    cell, position_of = _cell(observations)[known], observations.position_of_row[known]
+    logs = np.log(figure[known])
     middles = medians(logs, cell, drives * positions)
     batches = np.bincount(cell, minlength=drives * positions).astype(np.float64)
     free = batches[cell] / np.maximum(batches[cell] - 1, 1)
     deviations = (logs - middles[cell]) * np.sqrt(free)
     several = batches[cell] > 1
     noise = np.array(
-        [
-            spread(deviations[several & (observations.position_of_row == position)])
-            for position in range(positions)
-        ]
+        [spread(deviations[several & (position_of == position)]) for position in range(positions)]
     )
     return noise, batches.reshape(drives, positions)

@@ -8,6 +8,7 @@ Source: fio init.c (fixup_options), options.c callbacks.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from pydantic import ValidationError
@@ -51,6 +52,12 @@ _WITHOUT_FLOW = ("thinktime_ns", "verify", "read_iolog")
 """Fields of jobs that pause at times of their own, or whose requests belong to no flow."""
 MOST_TIME_SCALE = 10**6
 """A trace ten thousand times as fast."""
+
+
+@functools.cache
+def _defaults() -> dict[str, Any]:
+    """Return the default of every field of a job. They are shared: pydantic would copy each for every job."""
+    return {name: field.get_default() for name, field in Job.model_fields.items()}
 
 
 def resolve(partial: PartialJob, *, name: str, place: Place) -> Job:
@@ -100,7 +107,7 @@ class _Resolver:
             ) from None
 
     def _get(self, field: str) -> Any:
-        return self._values.get(field, Job.model_fields[field].get_default())
+        return self._values[field] if field in self._values else _defaults()[field]
 
     def _is_set(self, option: str) -> bool:
         return option in self._partial.options
@@ -230,7 +237,7 @@ class _Resolver:
     def _verification(self) -> None:
         if self._get("verify_pattern") and not self._is_set("verify"):
             self._values["verify"] = Checksum.PATTERN_HDR
-        if problem := verification.problem(Job.model_construct(**self._values)):
+        if problem := verification.problem(Job.model_construct(**_defaults() | self._values)):
             raise self._error(problem.option, problem.reason, problem.hint)
 
     def _sizes(self) -> None:

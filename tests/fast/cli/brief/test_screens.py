@@ -246,14 +246,21 @@ def test_a_comparison(
     assert "-v shows everything" in lines
 
 
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Reviews of two models by two suites, with more rows than fit on a screen."""
+    place = tmp_path_factory.mktemp("both")
+    paths = [f"{place}/{target}" for target in ("p4800x", "optane-memory-32g")]
+    suites = ("--suite=queue-depth", "--suite=mixed", "--runtime=20ms", "--seed=1")
+    for path in paths:
+        assert main(["review", f"model:{Path(path).name}", *suites, f"--output={path}"]) == 0
+    return paths
+
+
 @pytest.mark.parametrize("columns", [NARROW, WIDE])
 def test_every_row_of_a_comparison_names_its_step(
-    columns: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    columns: int, both: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    suites = ("--suite=queue-depth", "--suite=mixed", "--runtime=20ms", "--seed=1")
-    for target in ("p4800x", "optane-memory-32g"):
-        assert main(["review", f"model:{target}", *suites, f"--output={tmp_path}/{target}"]) == 0
-    both = [f"{tmp_path}/{target}" for target in ("p4800x", "optane-memory-32g")]
     lines = screen(capsys, monkeypatch, columns, "compare", *both)
     assert sum("Intel Optane SSD DC P4800X 375GB" in line for line in lines) == 1, "the full name once"
     head = re.split(r"  +", next(line for line in lines if line.startswith("step  ")))

@@ -31,6 +31,8 @@ def test_the_hosts_file_is_read() -> None:
     assert hosts[0].labels == {"zone": "a", "rack": "7"}
     assert hosts[2].labels == {"zone": "b", "rack": "12"}
     assert hosts[2].targets == ("/dev/nvme4n1",)
+    assert hosts[0].slots == {"/dev/nvme0n1": "bay 1", "/dev/nvme1n1": "bay 2"}
+    assert hosts[2].slots == {"/dev/nvme4n1": "bay 5"}
     assert hosts[1].address == "192.0.2.7"
 
 

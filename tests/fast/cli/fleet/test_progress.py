@@ -43,7 +43,7 @@ def test_a_file_gets_events_and_a_line_for_each_step_and_every_five_seconds() ->
     first = "[2/11] mixed, 70 %; 3 hosts: 2 running, 1 lost, 1 min 20 s left"
     assert stream.getvalue().splitlines() == [
         first,
-        "r9: no answer for 5 s",
+        "r9 is lost: no answer for 5 s",
         first,
         first.replace("[2/11] mixed, 70", "[3/11] mixed, 80"),
     ]
@@ -70,6 +70,6 @@ def test_a_terminal_keeps_events_and_clears_the_summary() -> None:
         display(news())
         display(news(event=LOST))
     text = stream.getvalue()
-    assert "r9: no answer for 5 s\n" in text
+    assert "r9 is lost: no answer for 5 s\n" in text
     assert "3 hosts: 2 running, 1 lost, 1 min 20 s left" in text
     assert text.endswith("\x1b[2K")

@@ -13,8 +13,8 @@ from typing import Any
 from iogauge import __version__
 from iogauge.errors import IogaugeError
 from iogauge.fleet.clock import Exchange
-from iogauge.fleet.control.controller import Patience
 from iogauge.fleet.control.link import LinkError, exchange_by_call
+from iogauge.fleet.control.patience import Patience
 from iogauge.fleet.host.messages import (
     HostEvent,
     HostFacts,
@@ -69,6 +69,8 @@ class FakeHost:
         self.free_bytes = 1 << 30
         self.in_use = 0
         """How often it is refused since another review uses its drive."""
+        self.still_running = 0
+        """How often it refuses before it begins, since its earlier review still runs."""
         self.drives: tuple[str, ...] = ()
         self.stops_at = ""
         """The step during which it says nothing more; empty: none."""
@@ -90,13 +92,17 @@ class FakeHost:
 
     def preflight(self, request: HostRequest) -> HostFacts:
         assert request.host == self.name
+        busy: tuple[Refusal, ...] = ()
+        if self.still_running:
+            self.still_running -= 1
+            busy = (Refusal(text="its earlier review still runs", in_use=True),)
         return HostFacts(
             version=self.version,
             machine=MACHINE.model_copy(update={"hostname": self.name}),
             drives=self.drives,
             free_bytes=self.free_bytes,
             missing_steps=len(self._missing()) if self.saved else None,
-            refused=self.refused,
+            refused=(*self.refused, *busy),
         )
 
     def begin(self, request: HostRequest, lease: Lease) -> None:
@@ -210,10 +216,14 @@ class FakeLink:
         self, host: FakeHost, fault: Fault = no_fault, *, count: itertools.count[int] | None = None
     ) -> None:
         self.name = host.name
+        self.has_ended = False
         self._host = host
         self._fault = fault
         self._count = itertools.count() if count is None else count
         self._using = threading.Lock()
+
+    def kill(self) -> None:
+        pass
 
     def exchange(self, *, timeout_s: float) -> Exchange:
         return exchange_by_call(self, timeout_s=timeout_s)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from iogauge.fleet.control.preflight import judged, look
-from iogauge.fleet.host.messages import HostFacts, HostRequest
+from iogauge.errors import IogaugeError
+from iogauge.fleet.control.preflight import judged, look, with_clocks, with_warnings
+from iogauge.fleet.control.unreached import UnreachedLink
+from iogauge.fleet.host.messages import HostFacts, HostRequest, Space
 from iogauge.report.fleet.view import Difference
-from iogauge.schema import Audit, AuditFact, TargetFacts
-from tests.fast.fleet.control.fake_hosts import MACHINE, FakeHost, FakeLink
+from iogauge.schema import Audit, AuditFact, ClockBatch, FleetMode, ModelFacts, TargetFacts
+from tests.fast.fleet.control.fake_hosts import MACHINE, FakeHost, FakeLink, manifest_of
+
+MODELLED = ModelFacts(
+    drive="d", drive_version=1, machine="m", machine_version=1, machine_title="a machine", sha256=""
+)
 
 
 def facts(**changes: object) -> HostFacts:
@@ -64,7 +70,60 @@ def test_a_drive_is_one_hosts_unless_it_is_shared(drive: str, shared: bool, read
 def test_a_host_with_a_full_disk_refuses() -> None:
     checked = judged(["x", "y"], {"x": facts(free_bytes=1_000_000), "y": facts()}, shared=False)
     assert checked.ready == ("y",)
-    assert "1 MB are free" in str(checked.refused[0][1])
+    assert "1.0 MB are free" in str(checked.refused[0][1])
+
+
+def test_reviews_of_hosts_on_one_filesystem_must_fit_together() -> None:
+    def with_space(filesystem: str, needed_bytes: int) -> HostFacts:
+        space = Space(filesystem=filesystem, path="/state", free_bytes=100_000_000, needed_bytes=needed_bytes)
+        return facts(spaces=(space,))
+
+    answers = {
+        "x": with_space("one", 60_000_000),
+        "y": with_space("one", 60_000_000),
+        "z": with_space("other", 60_000_000),
+        "w": with_space("one", 40_000_000),
+    }
+    checked = judged([*answers], answers, shared=False)
+    assert checked.ready == ("x", "z", "w")
+    ((host, error),) = checked.refused
+    assert (host, str(error)) == (
+        "y",
+        "100 MB are free at /state, where it may take 60 MB, and other hosts there 60 MB",
+    )
+    assert error.hint
+
+
+def test_a_host_whose_clock_cannot_be_compared_refuses_in_its_place() -> None:
+    answers = {name: facts() for name in "xyz"}
+    checked = judged(["x", "y", "z"], answers, [("z", IogaugeError("it is away", hint="wait"))], shared=False)
+    clock = ClockBatch(host="y", phase="before", at_ns=1, offset_ns=5, bound_ns=3, exchanges=20)
+    known = with_clocks(checked, {"y": clock}, [("x", IogaugeError("its clock moved", hint="leave it"))])
+    assert [host for host, _ in known.refused] == ["x", "z"]
+    assert known.ready == ("y",)
+    assert known.clocks["y"].bound_ns == 3
+
+
+@pytest.mark.parametrize(
+    ("stagger_s", "model", "mode", "warned"),
+    [
+        (30, None, FleetMode.STAGGERED, True),
+        (29, None, FleetMode.STAGGERED, False),
+        (30, MODELLED, FleetMode.STAGGERED, False),
+        (0, None, FleetMode.TOGETHER, False),
+    ],
+)
+def test_staggered_hosts_that_never_run_together_are_warned_of(
+    stagger_s: int, model: ModelFacts | None, mode: FleetMode, warned: bool
+) -> None:
+    disk = TargetFacts(path="/dev/sdb", kind="block", size_bytes=1, modelled=model)
+    answers = {name: facts(targets=(disk,), longest_step_s=60) for name in "xyz"}
+    manifest = manifest_of([*answers], mode=mode, stagger_ns=stagger_s * 10**9)
+    checked = with_warnings(judged([*answers], answers, shared=False), manifest, ["one more"])
+    assert checked.warnings[0] == "one more"
+    assert [("never all run at the same time" in text) for text in checked.warnings[1:]] == [True] * warned
+    if warned:
+        assert "stagger below 30 s" in checked.warnings[1].replace("'", "")
 
 
 def test_what_is_written_is_named_but_no_drive_model() -> None:
@@ -82,3 +141,20 @@ def test_a_host_that_does_not_answer_refuses() -> None:
     checked = look(links, {name: request(name) for name in hosts}, shared=False, timeout_s=0.1)
     assert checked.ready == ("x",)
     assert [host for host, _ in checked.refused] == ["y", "z"]
+
+
+def test_a_host_whose_process_ends_before_it_answers_refuses() -> None:
+    """Dask keeps the question, for a worker of that address."""
+    link = FakeLink(FakeHost("x"), lambda *_: "hang")
+    link.has_ended = True
+    checked = look({"x": link}, {"x": request("x")}, shared=False, timeout_s=100_000)
+    assert [(host, str(error)) for host, error in checked.refused] == [("x", "its process ended")]
+
+
+def test_a_host_that_was_not_reached_refuses_with_the_reason() -> None:
+    links = {"x": FakeLink(FakeHost("x")), "y": UnreachedLink("y", IogaugeError("no way", hint="make one"))}
+    checked = look(links, {name: request(name) for name in links}, shared=False, timeout_s=60)
+    assert checked.ready == ("x",)
+    assert [(host, str(error), error.hint) for host, error in checked.refused] == [
+        ("y", "no way", "make one")
+    ]

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.errors import IogaugeError
 from iogauge.fleet.control.barrier import Barrier
 from iogauge.fleet.control.clocks import Clocks
 from iogauge.fleet.control.controller import Controller
-from iogauge.fleet.control.host_run import HostRun
+from iogauge.fleet.control.host_run import HostRun, Phase
 from iogauge.fleet.host.messages import HostEvent, HostRequest, Lease, PlannedStep
 from iogauge.fleet.progress import FleetProgress
-from iogauge.schema.fleet import ClockBatch, FleetMode
+from iogauge.schema.fleet import ClockBatch, FleetMode, HostOutcome
 from iogauge.store.fleet import FleetStore
 from tests.fast.fleet.control.fake_hosts import IMPATIENT, FakeHost, FakeLink, manifest_of
 from tests.fast.fleet.control.test_session import copied, held, outcomes, short_lead, started
@@ -80,13 +81,14 @@ class Slow:
     def __init__(self, path: Path) -> None:
         manifest = manifest_of(["x", "y"], mode=FleetMode.TOGETHER)
         self.hosts = []
+        self.links = []
         batches = []
         for name in ("x", "y"):
             request = HostRequest(fleet_id="f1", host=name, targets=("model:p4800x",), seed=1)
             lease = Lease(id=name, fleet_id="f1", host=name, drives=(), generation=1, seconds=9)
-            self.hosts.append(
-                HostRun(name, FakeLink(FakeHost(name), lambda *_: "hang"), request, lease, renewed_at=100.0)
-            )
+            link = FakeLink(FakeHost(name), lambda *_: "hang")
+            self.links.append(link)
+            self.hosts.append(HostRun(name, link, request, lease, renewed_at=100.0))
             batches.append(
                 ClockBatch(host=name, phase="before", at_ns=0, offset_ns=0, bound_ns=1, exchanges=20)
             )
@@ -112,6 +114,63 @@ def test_a_lost_host_that_may_still_measure_holds_the_next_step(tmp_path: Path) 
     slow.controller._release(ends)
     slow.controller._release(ends + IMPATIENT.silent_s)
     assert not slow.barrier.is_full
+
+
+def test_a_host_whose_process_ended_is_lost_at_once_and_holds_the_next_step_for_a_while(
+    tmp_path: Path,
+) -> None:
+    slow = Slow(tmp_path / "fleet")
+    slow.happens(0, "waiting", step="two")
+    now = slow.hosts[1].renewed_at
+    slow.links[1].has_ended = True
+    slow.controller._do_due(slow.hosts[1], now)
+    assert (slow.hosts[1].outcome, slow.hosts[1].why) == (HostOutcome.LOST, "its process ended")
+    slow.controller._release(now)
+    slow.controller._release(now + IMPATIENT.end_s - 0.01)
+    assert slow.barrier.is_full
+    # Its review noticed; nobody waits for the end of its lease.
+    slow.controller._release(now + IMPATIENT.end_s)
+    slow.controller._release(now + IMPATIENT.end_s + IMPATIENT.silent_s)
+    assert not slow.barrier.is_full
+
+
+def test_a_step_that_waits_for_a_lost_host_says_so_once(tmp_path: Path) -> None:
+    slow = Slow(tmp_path / "fleet")
+    slow.happens(0, "waiting", step="two")
+    slow.controller._lose(slow.hosts[1], "it is gone")
+    for _ in range(3):
+        slow.controller._release(100.0)
+    said = [event.text for event in FleetStore.open(tmp_path / "fleet").events() if event.kind == "message"]
+    assert said == ["the next step waits at most 1 s until the load of y has ended"]
+
+
+def test_a_host_that_was_fetched_and_is_gone_then_keeps_its_outcome(tmp_path: Path) -> None:
+    slow = Slow(tmp_path / "fleet")
+    slow.happens(1, "end", outcome="done")
+    slow.hosts[1].fetch_at = None
+    slow.links[1].has_ended = True
+    slow.controller._do_due(slow.hosts[1], 100.0)
+    assert (slow.hosts[1].phase, slow.hosts[1].outcome) == (Phase.CLOSED, HostOutcome.DONE)
+
+
+def test_what_a_killed_controller_has_left_is_waited_for(tmp_path: Path) -> None:
+    hosts = [FakeHost("x"), FakeHost("y")]
+    interrupted(tmp_path / "fleet", hosts)
+    hosts[1].still_running = 3
+    news: list[FleetProgress] = []
+    store = held(tmp_path / "fleet", hosts, news=news)
+    assert outcomes(store) == {"x": "done", "y": "done"}
+    assert hosts[1].still_running == 0
+    waits = [state.event.text for state in news if state.event and "waits at most" in state.event.text]
+    assert waits == ["waits at most 1 s until the earlier review of y has ended"]
+
+
+def test_what_does_not_end_after_its_lease_refuses(tmp_path: Path) -> None:
+    hosts = [FakeHost("x"), FakeHost("y")]
+    interrupted(tmp_path / "fleet", hosts)
+    hosts[1].still_running = 1_000_000
+    with pytest.raises(IogaugeError, match="y: its earlier review still runs"):
+        held(tmp_path / "fleet", hosts)
 
 
 def test_a_lost_host_that_waited_holds_nothing(tmp_path: Path) -> None:

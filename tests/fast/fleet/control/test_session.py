@@ -6,14 +6,17 @@ import itertools
 import os
 import signal
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from iogauge.errors import IogaugeError
+from iogauge.fleet.control.patience import Patience
 from iogauge.fleet.control.preflight import Preflight
 from iogauge.fleet.control.session import OnPreflight, Session, run_session
+from iogauge.fleet.control.unreached import UnreachedLink
 from iogauge.fleet.host.messages import HostRequest, Refusal
 from iogauge.fleet.progress import FleetProgress
 from iogauge.library.errors import Interrupted
@@ -46,6 +49,7 @@ def held(
     shared: bool = False,
     on_preflight: OnPreflight | None = None,
     news: list[FleetProgress] | None = None,
+    patience: Patience = IMPATIENT,
 ) -> FleetStore:
     """Hold a session, the first one or another one of the fleet at ``path``."""
     if (path / "fleet.json").exists():
@@ -77,7 +81,7 @@ def held(
         shared=shared,
         on_preflight=on_preflight,
         on_progress=(news if news is not None else []).append,
-        patience=IMPATIENT,
+        patience=patience,
     )
     return run_session(session, links)
 
@@ -183,6 +187,22 @@ def test_single_lost_calls_do_no_harm(tmp_path: Path) -> None:
     assert outcomes(store) == {"x": "done", "y": "done"}
     assert copied(store, hosts[0]) == hosts[0].saved
     assert seen >= {"events", "start", "files"}
+
+
+def test_a_host_that_hangs_while_it_begins_is_lost(tmp_path: Path) -> None:
+    """The answer to its first call may take minutes, and heartbeats none."""
+    hosts = [FakeHost("x"), FakeHost("y")]
+    hangs: list[str] = []
+
+    def fault(host: str, method: str, calls: int) -> str:
+        if host == "y" and (method == "begin" or hangs):
+            hangs.append(method)
+            return "hang"
+        return ""
+
+    store = held(tmp_path / "fleet", hosts, fault, patience=replace(IMPATIENT, preflight_s=100_000))
+    assert outcomes(store) == {"x": "done", "y": "lost"}
+    assert "exchange" in hangs
 
 
 def test_a_host_that_refuses_ends_it_before_it_begins(tmp_path: Path) -> None:
@@ -307,3 +327,25 @@ def test_a_signal_that_comes_twice_at_once_is_one(tmp_path: Path) -> None:
     store = FleetStore.open(tmp_path / "fleet")
     assert store.manifest.host("x").why == "it was stopped"
     assert "stopping all hosts" in [event.text for event in store.events()]
+
+
+def test_a_host_that_was_not_reached_is_left_out_if_the_user_says_so(tmp_path: Path) -> None:
+    host = FakeHost("x")
+    links = [FakeLink(host), UnreachedLink("y", IogaugeError("no ssh connection", hint="mend it"))]
+    session = Session(
+        manifest=manifest_of(["x", "y"]),
+        requests={
+            name: HostRequest(fleet_id="f1", host=name, targets=("model:p4800x",), seed=1) for name in "xy"
+        },
+        stored=partial(FleetStore.create, tmp_path / "fleet"),
+        patience=IMPATIENT,
+    )
+    with pytest.raises(IogaugeError, match="y: no ssh connection"):
+        run_session(session, links)
+    nobody = [UnreachedLink(name, IogaugeError("no ssh connection", hint="mend it")) for name in "xy"]
+    with pytest.raises(IogaugeError, match="x: no ssh connection; 1 other host refuses"):
+        run_session(replace(session, on_preflight=lambda _: True), nobody)
+    assert not (tmp_path / "fleet").exists()
+    store = run_session(replace(session, on_preflight=lambda _: True), links)
+    assert outcomes(store) == {"x": "done", "y": "refused"}
+    assert store.manifest.host("y").why == "no ssh connection"

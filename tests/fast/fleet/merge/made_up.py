@@ -44,6 +44,11 @@ def host(name: str, *, outcome: HostOutcome = HostOutcome.DONE, **labels: str) -
     return FleetHost(name=name, targets=("/dev/sda",), seed=1, outcome=outcome, labels=labels)
 
 
+def at(name: str, slot: str) -> FleetHost:
+    """Return a host whose drive sits in a slot."""
+    return host(name).model_copy(update={"slots": {"/dev/sda": slot}})
+
+
 def start(name: str, planned_ns: int, *, late_ns: int | None = 0, bound_ns: int = 5) -> Start:
     """Return the start of the step on a host; ``late_ns`` None: it is unknown."""
     achieved_ns = None if late_ns is None else planned_ns + late_ns

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from iogauge.errors import IogaugeError, UsageError
+from iogauge.fleet.judge import observations
 from iogauge.fleet.merge.group import QUANTILES, MergedGroup
 from iogauge.fleet.saved import Fleet
 from iogauge.schema import Direction, FleetMode, HostOutcome, Interval, Kind
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
+from iogauge.store.fleet import FleetStore
 from tests import builders
-from tests.fast.fleet.merge.made_up import BROKEN, SECOND_NS, STEP, fleet, host, of_seconds, start
+from tests.fast.fleet.merge.made_up import BROKEN, SECOND_NS, STEP, at, fleet, host, of_seconds, start
 
 READ = Direction.READ
 
@@ -286,3 +288,17 @@ def test_a_changed_file_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(IogaugeError, match="does not agree with the checksum"):
         opened.merged(STEP)
+
+
+def test_hosts_are_merged_by_where_their_drives_sit(tmp_path: Path) -> None:
+    hosts = [
+        (at("h0", "bay 1"), [[1000] * 10]),
+        (at("h1", "bay 2"), [[1000] * 20]),
+        (at("h2", "bay 1"), [[1000] * 40]),
+    ]
+    opened = fleet(tmp_path / "fleet", hosts)
+    groups = {group.name: group.total[READ].count for group in opened.merged(STEP, by="slot")}
+    assert groups == {"bay 1": 50, "bay 2": 20}
+    assert set(observations(FleetStore.open(opened.path)).slot) == {"bay 1", "bay 2"}
+    with pytest.raises(UsageError, match="has a label 'slot'"):
+        fleet(tmp_path / "other", [(host("h0"), [[1000]])]).merged(STEP, by="slot")

@@ -142,6 +142,7 @@ def _drive(host: str, number: int, chance: random.Random) -> Drive:
         low=slowness / 1.06,
         high=slowness * 1.06,
         rate=math.exp(chance.gauss(0, 0.02)) / slowness,
+        tail=slowness,
         standing=Standing.SLOW
         if name == SLOW_DRIVE
         else Standing.OF_HOST

@@ -35,9 +35,10 @@ def test_all_of_it_has_every_drive_host_and_event() -> None:
     assert text.count("of a slow host") == 8
     assert "EPYC 7543" in text
     assert "kernel: 6.1.0-18 (8 of 10 hosts); 6.8.4 (r9, r10)" in text
-    assert "02:03:20 r9: no answer for 10 s" in text
+    assert "02:03:20 r9 is lost: no answer for 10 s" in text
 
 
 def test_a_narrow_terminal_keeps_what_matters() -> None:
     head = next(line for line in fleet_text(fleet()).splitlines() if line.startswith("drive "))
-    assert head.split() == ["drive", "host", "why", "latency", "/", "peers", "rate", "/", "peers"]
+    figures = [word for figure in ("latency", "p99", "rate") for word in (figure, "/", "peers")]
+    assert head.split() == ["drive", "host", "why", *figures]

@@ -26,12 +26,17 @@ SPREAD = np.array([0.0084, 0.0097, 0.0228])
 """Standard deviation of the logarithm of each position's latency between model drives."""
 NOISE = np.array([0.0019, 0.0030, 0.0006])
 """The same between batches of 100 ms of one model drive."""
+TAIL = 2.5
+"""p99 of a position, as a multiple of its mean."""
+TAIL_SPREAD, TAIL_NOISE = 0.015, 0.01
+"""Standard deviations of the logarithm of that multiple: between drives, and between batches."""
 BATCHES = 10
 
 
 @dataclass(kw_only=True)
 class MadeUpFleet:
-    """A fleet of healthy drives until a test makes some slow; ``logs`` are of latencies: drives x positions x batches.
+    """A fleet of healthy drives until a test makes some slow; ``logs`` are of mean latencies, and ``tails`` of how much
+    above them p99 is: drives x positions x batches.
 
     Drive 12 of ten a host is ``d0012`` in host ``h001`` and slot ``s2``.
     """
@@ -54,6 +59,8 @@ class MadeUpFleet:
         at_position = random.normal(0, 1, (drives, len(POSITIONS))) * self.position_spread
         noise = random.normal(0, 1, (drives, len(POSITIONS), self.batches)) * NOISE[:, None]
         self.logs = np.log(USUAL_NS)[:, None] + (alike[:, None] + at_position)[:, :, None] + noise
+        own = random.normal(0, TAIL_SPREAD, (drives, len(POSITIONS)))
+        self.tails = np.log(TAIL) + own[:, :, None] + random.normal(0, TAIL_NOISE, self.logs.shape)
         self.names = [f"d{number:04}" for number in range(drives)]
         self.host_of = [f"h{number // self.per_host:03}" for number in range(drives)]
         self.slot_of = [f"s{number % self.per_host}" for number in range(drives)]
@@ -83,6 +90,7 @@ class MadeUpFleet:
             batch=np.tile(np.arange(batch_count), drives * positions),
             iops=8e9 / mean_ns,
             mean_ns=mean_ns,
+            tail_ns=np.exp((self.logs + self.tails).ravel()),
         )
 
 

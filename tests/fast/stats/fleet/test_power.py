@@ -92,5 +92,6 @@ def test_a_slow_drive_model_is_found_among_its_like(tmp_path: Path) -> None:
         batch=np.array([row[3].number for row in rows]),
         iops=np.array([row[3].iops for row in rows]),
         mean_ns=np.array([row[3].mean_ns for row in rows]),
+        tail_ns=np.array([row[3].tail_ns for row in rows]),
     )
     assert [finding.name for finding in slow(observations).findings] == ["d17"]

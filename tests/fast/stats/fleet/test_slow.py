@@ -176,7 +176,7 @@ def test_a_drive_that_lacks_positions_is_judged_by_the_others() -> None:
         name: [getattr(observations, name)[row] for row in kept]
         for name in ("drive", "host", "model", "firmware", "slot", "position")
     }
-    arrays = {name: getattr(observations, name)[kept] for name in ("batch", "iops", "mean_ns")}
+    arrays = {name: getattr(observations, name)[kept] for name in ("batch", "iops", "mean_ns", "tail_ns")}
     result = slow(replace(observations, **columns, **arrays))
     assert {finding.name for finding in result.findings} == {"d0042", "d0043"}
 
