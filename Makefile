@@ -100,16 +100,18 @@ test-timed: setup
 test-system: test-devices
 	@$(MAKE) --no-print-directory test-alone
 
-# The files that take longest are first, so that no process is left with one of them at the end.
+# The files that take longest are first, so that no process is left with one of them at the end. Others are named one by
+# one: of a directory and its files, pytest leaves only the directory.
 LONGEST := $(addprefix tests/system/,test_review_kill.py test_suites_block.py test_report_accessible.py \
 	fio/test_generated_jobs.py test_report_first_screen.py)
+SYSTEM_TESTS = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell find tests/system -name 'test_*.py')))
 
 test-devices: setup
 	@[ "$$(id -u)" = 0 ] || { echo "make test-system needs root: it makes loop, zram and device-mapper devices" >&2; exit 1; }
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
-	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m "not alone and not fleet" $(LONGEST) tests/system
+	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m "not alone and not fleet" $(SYSTEM_TESTS)
 
 # Fleets of real processes in network namespaces: killed, cut off, on a full disk. They mostly wait: for steps, and for
 # leases to end.
@@ -134,7 +136,8 @@ vm-image: setup
 	@sh tests/vm/image.sh "$(UV)" .vm
 
 # The longest file is first, so that no process is left with it at the end. One file: make test-vm VM=tests/vm/test_tune.py
-VM := tests/vm/test_review.py tests/vm
+LONGEST_VM := tests/vm/test_review.py
+VM = $(LONGEST_VM) $(filter-out $(LONGEST_VM),$(sort $(wildcard tests/vm/test_*.py)))
 
 test-vm: vm-image
 	@$(MAKE) --no-print-directory test-vm-guests

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from tests.system import pages
 from tests.system.pages import needs_chromium, shown
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
@@ -48,6 +51,31 @@ def test_axe_sees_what_is_wrong(browser: Browser) -> None:
 
 OF_EVERY_PART = ("demo", "a comparison", "a SNIA test", "for a use")
 """Reports that together have every part of a page."""
+NUMBERED = re.compile(r"layer_\d+_")
+"""How the marks of a chart's layers are called; a chart of more layers has the same marks more often."""
+
+
+class Parts(HTMLParser):
+    """What a page is made of: which elements have which classes and attributes."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.feed(file.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            self.names.add(f"{tag}[{name}]")
+            if name == "class":
+                self.names |= {f"{tag}.{NUMBERED.sub('', word)}" for word in (value or "").split()}
+
+
+def test_few_reports_have_every_part_of_all(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """So what is looked at in these alone is looked at in all."""
+    parts = {kind: Parts(pages.report(kind, tmp_path_factory)).names for kind in pages.KINDS}
+    few = set[str]().union(*(parts[kind] for kind in OF_EVERY_PART))
+    assert "figure.hero" in few
+    assert {kind: names - few for kind, names in parts.items() if names - few} == {}
 
 
 def unfold(page: Page) -> None:

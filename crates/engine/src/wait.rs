@@ -26,9 +26,9 @@ const LONG_NAP: Nanos = 20_000_000;
 /// The longest time after which a thread that sleeps until an instant of the host's clock sees an order to stop.
 const LOOK: Nanos = 20_000_000;
 
-/// How long before and after a common start threads give up their CPU to each other. The timers of dozens of processes
-/// take so long, and their clocks do not agree to the microsecond.
-pub const STARTING: Nanos = 1_000_000;
+/// How long after a common start threads let those of other processes start, too: their clocks agree to well within it,
+/// and a hundred threads need no more on one CPU.
+pub(crate) const STARTING: Nanos = 2_000_000;
 
 impl Waiter {
     /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
@@ -128,25 +128,19 @@ pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> b
 /// Waits for an instant of the host's CLOCK_MONOTONIC at which other processes of this computer start, too, lets them
 /// start, and returns when it started itself. Returns `None` if `is_stopped` returned true before.
 ///
-/// A thread that is woken at the instant itself waits for its CPU while another, which was woken first, works: for 4 ms
-/// each with the kernel's default. So all wake before, and give up the CPU to each other.
+/// A process that keeps its CPU busy from its start on would let the next one wait for 4 ms, the kernel's default. It
+/// sleeps, since the kernel lets a thread that yields go on before those of other sessions.
 pub fn start_together(instant: Nanos, is_stopped: impl Fn() -> bool) -> Option<Nanos> {
-    if !sleep_until_monotonic(instant.saturating_sub(STARTING), is_stopped) {
+    if !sleep_until_monotonic(instant, is_stopped) {
         return None;
     }
-    let yield_until = |instant| {
-        while monotonic_ns() < instant {
-            std::thread::yield_now();
-        }
-        monotonic_ns()
-    };
-    let started = yield_until(instant);
-    yield_until(started + STARTING);
+    let started = monotonic_ns();
+    sleep(STARTING);
     Some(started)
 }
 
 /// Sleeps; returns false if a signal cut it short.
-fn sleep(nap: Nanos) -> bool {
+pub(crate) fn sleep(nap: Nanos) -> bool {
     let wanted = timespec(nap);
     // SAFETY: `wanted` is a valid timespec during the call. With the null pointer, the remaining time is not returned.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &wanted, std::ptr::null_mut()) == 0 }
@@ -195,7 +189,6 @@ mod tests {
             let due = monotonic_ns() + wait;
             let started = start_together(due, || false).unwrap();
             assert!(started >= due);
-            assert!(monotonic_ns() >= started + STARTING);
         }
         assert_eq!(start_together(Nanos::MAX, || true), None);
     }

@@ -270,7 +270,11 @@ fn a_held_stage_begins_once_the_run_is_let_go_on() {
                 match event {
                     Event::Interval(interval) => {
                         let place = (interval.row, interval.index);
-                        assert_ne!(last.replace(place), Some(place), "nothing is reported twice");
+                        assert_ne!(
+                            last.replace(place),
+                            Some(place),
+                            "nothing is reported twice"
+                        );
                         // A thread that waits for its CPU may cross the end of an interval.
                         if rows.last() != Some(&interval.row) {
                             rows.push(interval.row);

@@ -163,7 +163,8 @@ def _resumed(
                         manifest=manifest,
                         requests=requests_of(manifest, names),
                         stored=partial(_continued, store),
-                        patience=where.patience(len(names)),
+                        # Of all hosts: the leases of before, of which one may still last, were as long.
+                        patience=where.patience(len(manifest.hosts)),
                     ),
                     there,
                 )

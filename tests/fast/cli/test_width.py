@@ -14,6 +14,7 @@ import pytest
 import iogauge
 from iogauge import cli
 from iogauge.cli.terminal.commands import every_command, load
+from iogauge.store.names import COMPUTED
 from tests.fast.verifying import stamped
 
 NARROW, WIDE = 80, 200
@@ -123,8 +124,17 @@ def folder(saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current directory, with these reviews, which no command changes."""
     monkeypatch.chdir(saved)
     before = {*saved.iterdir()}
+    contents = contents_of(saved)
     yield saved
     remove_new(saved, before)
+    assert contents_of(saved) == contents
+
+
+def contents_of(folder: Path) -> set[tuple[Path, int, int]]:
+    """Return the files of a directory, without caches, with their sizes and when they were last written to."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != COMPUTED)
+    status = {path: path.stat() for path in files}
+    return {(path, of.st_size, of.st_mtime_ns) for path, of in status.items()}
 
 
 def remove_new(folder: Path, before: set[Path]) -> None:

@@ -58,6 +58,8 @@ def test_the_number_of_cpus_changes_no_byte(monkeypatch: pytest.MonkeyPatch, arg
         on_cpus(monkeypatch, cpus)
         assert main(["review", *arguments, "--runtime=10ms", "--seed=7", f"--output={cpus}"]) == 0
     assert contents("3") == contents("1")
+    if any("--until-supported" in argument for argument in arguments):
+        assert max(step.longer for step in Review.open(Path("3")).manifest.steps) > 1
 
 
 @pytest.mark.parametrize("after", [0, 5, 40])

@@ -106,3 +106,52 @@ def test_hosts_that_cannot_be_used_are_named_and_the_others_are_started(
     assert workers.failure("good") is None
     failure = workers.failure("broken")
     assert str(failure) == "its worker ended with exit status 2: one | two | OSError: cannot connect"
+
+
+class Saving(Computer):
+    """A computer on which saving the key fails, or never ends, or on which the worker does not start."""
+
+    def __init__(self, trouble: str) -> None:
+        super().__init__("good")
+        self.trouble = trouble
+        self.commands: list[str] = []
+        self.is_saving = asyncio.Event()
+
+    async def run(self, command: str, **options: Any) -> SimpleNamespace:
+        self.commands.append(command)
+        if "host-key.pem" in command:
+            self.is_saving.set()
+            if self.trouble == "fails":
+                raise asyncssh.ConnectionLost("no space")
+            if self.trouble == "hangs":
+                await asyncio.Event().wait()
+        return await super().run(command, **options)
+
+    async def create_process(self, _: str, **__: Any) -> SimpleNamespace:
+        raise asyncssh.ChannelOpenError(1, "no process")
+
+
+@pytest.mark.parametrize("trouble", ["fails", "hangs", "does not start"])
+def test_the_certificate_of_a_worker_that_does_not_start_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    make_keys(tmp_path / "keys", ["r1"])
+    host = HostEntry(name="r1", address="r1")
+    workers = SshWorkers([host], port=1, keys=tmp_path / "keys")
+
+    async def start() -> list[str]:
+        computer = Saving(trouble)
+
+        async def connect(*_: Any, **__: Any) -> Computer:
+            return computer
+
+        monkeypatch.setattr(asyncssh, "connect", connect)
+        starting = asyncio.create_task(workers._start(host))
+        await computer.is_saving.wait()
+        if trouble == "hangs":
+            starting.cancel()  # as at the end of its time
+        with pytest.raises((IogaugeError, asyncssh.Error, asyncio.CancelledError)):
+            await starting
+        return computer.commands
+
+    assert asyncio.run(start())[-1] == "rm -rf /tmp/keys"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import random
@@ -15,6 +16,7 @@ import pytest
 
 import iogauge
 from iogauge.errors import IogaugeError
+from iogauge.fleet.control.preflight import judged
 from iogauge.fleet.host import Host, HostClock, HostEvent, HostRequest
 from iogauge.fleet.host.space import spaces_of
 from iogauge.schema import HostOutcome
@@ -74,6 +76,27 @@ def test_preflight_says_what_a_host_is_and_writes_nothing(tmp_path: Path, host: 
     assert not (tmp_path / "disk").exists()
     assert not (tmp_path / "state").exists()
     assert host.files() == []
+
+
+def test_a_place_that_cannot_be_looked_at_is_a_refusal(
+    tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = fleet_host.request(fleet_host.suite(tmp_path), tmp_path / "disk")
+    long = Host("a", directory=tmp_path / ("n" * 300))
+    assert "n" * 300 in long.preflight(wanted).refused[0].text
+
+    def stale(path: Path) -> None:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    monkeypatch.setattr(os, "statvfs", stale)
+    facts = host.preflight(wanted)
+    (refusal,) = facts.refused
+    assert str(tmp_path) in refusal.text
+    assert "Stale file handle" in refusal.text
+    assert refusal.hint
+    assert (facts.spaces, facts.free_bytes) == ((), 0)
+    # Nothing else is said of its space.
+    assert [str(error) for _, error in judged(["a"], {"a": facts}, shared=False).refused] == [refusal.text]
 
 
 def test_a_review_takes_no_more_space_than_is_estimated(tmp_path: Path) -> None:

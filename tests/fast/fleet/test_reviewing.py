@@ -12,12 +12,13 @@ import pytest
 import iogauge.fleet
 from iogauge.errors import IogaugeError, UsageError
 from iogauge.fleet import reviewing
+from iogauge.fleet.control.patience import Patience, patience_on_one_computer
 from iogauge.fleet.control.preflight import Preflight
 from iogauge.fleet.dask.cluster import host_name
 from iogauge.fleet.hosts import HostEntry
 from iogauge.schema.fleet import FleetHost, FleetManifest, HostOutcome, Reach
 from iogauge.store.fleet import FleetStore
-from tests.fast.fleet.control.fake_hosts import FakeHost, FakeLink
+from tests.fast.fleet.control.fake_hosts import IMPATIENT, FakeHost, FakeLink
 
 
 class Hosts:
@@ -94,6 +95,33 @@ def test_a_fleet_is_resumed_by_the_host_that_was_lost(tmp_path: Path, hosts: Hos
     fleet = iogauge.fleet.review(resume=store.path, scheduler="tcp://127.0.0.1:1")
     assert {host.outcome for host in fleet.hosts} == {HostOutcome.DONE}
     assert hosts.hosts["r2"].log == []
+
+
+def test_a_host_of_this_computer_that_hangs_is_named_within_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If it is not crowded. The first call that shows it is at most a renewal later, and a look at it a moment."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {*range(8)})
+    patience = patience_on_one_computer(4)
+    assert patience.silent_s + patience.renew_s + patience.poll_s < 10
+    assert patience.lease_s > patience.silent_s
+    assert patience_on_one_computer(80).silent_s == 5 * patience.silent_s / 1.6
+
+
+def test_a_resumed_fleet_is_as_patient_as_it_was(
+    tmp_path: Path, hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One host is missing; what it left running has a lease for a computer that all hosts crowd."""
+    numbers: list[int] = []
+
+    def patience(number: int) -> Patience:
+        numbers.append(number)
+        return IMPATIENT
+
+    monkeypatch.setattr(reviewing, "patience_on_one_computer", patience)
+    del hosts.hosts["r2"]
+    iogauge.fleet.review(resume=saved(tmp_path / "fleet", reach=Reach.LOCAL).path)
+    assert numbers == [2]
 
 
 @pytest.mark.parametrize(

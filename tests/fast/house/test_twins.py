@@ -144,7 +144,8 @@ def test_commands_that_documents_name_exist(document: str) -> None:
 def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
     script = (ROOT / ".ci" / "run").read_text()
     for target in ("test", "docs", "test-slow", "test-devices", "test-alone"):
-        assert re.search(rf"^make {target}$", script, re.MULTILINE)
+        assert re.search(rf"^make (\$beside )?{target}( \|\| failed=1)?$", script, re.MULTILINE)
+    assert script.endswith('\nexit "$failed"\n')
     assert "make test-vm-guests" in script
     assert "make test" in (ROOT / "README.md").read_text()
 

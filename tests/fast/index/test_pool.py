@@ -76,3 +76,16 @@ def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
     )
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert (ran.stdout, ran.stderr) == ("[(-1, 1), (-2, 2)]\n", "")
+
+
+def test_reading_gives_way_to_measurements(tmp_path: Path) -> None:
+    """In a process of its own, since tests read at their own priority."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n"
+        "from threading import Event\n"
+        "from iogauge.index import pool\n"
+        "print(list(pool.results_of(os.nice, [0], ended_early=lambda _: None, stop=Event(), few=0)))\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert (ran.stdout, ran.stderr) == ("[(0, 19)]\n", "")

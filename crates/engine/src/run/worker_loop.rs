@@ -1,7 +1,6 @@
 //! The loop of one worker's thread: takes requests from the worker, submits, reaps and records.
 
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
 
 use iogauge_core::recorder::LONG_GAP;
@@ -15,6 +14,7 @@ use crate::run::exchange::{READING, Signals};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::{Guard, Revocable};
 use crate::run::worker_state::WorkerState;
+use crate::wait::sleep;
 
 /// While the log is full, check again after this long.
 const FULL_LOG: Nanos = MILLISECOND / 10;
@@ -49,8 +49,8 @@ pub struct Loop<'a> {
     pub tick: Nanos,
     /// Makes what was written durable and drops it from the page cache.
     pub settle: &'a dyn Fn() -> Result<(), Error>,
-    /// Until this instant it lets other processes of this computer start.
-    pub yields_until: Nanos,
+    /// After its first request, it lets other processes of this computer start until this instant.
+    pub lets_start_until: Nanos,
 }
 
 impl Loop<'_> {
@@ -72,6 +72,12 @@ impl Loop<'_> {
         // Until the ramp and the start are over and a request was issued, so that the rest of the run pays for one check.
         let mut beginning = true;
         loop {
+            // The engine may never sleep, so that others on this CPU would start 4 ms later. What is in flight would be seen
+            // late; then the engine sleeps by itself.
+            if beginning && issued && now < self.lets_start_until && state.worker.in_flight() == 0 {
+                sleep(self.lets_start_until - now);
+                now = engine.now();
+            }
             let stop = self.signals.stopped();
             if stop {
                 state.worker.stop(now);
@@ -90,11 +96,6 @@ impl Loop<'_> {
                 })
             };
             if beginning {
-                // The engine may never sleep, so that others on this CPU would start 4 ms later.
-                let yields = now < self.yields_until;
-                if yields && issued {
-                    thread::yield_now();
-                }
                 if in_ramp && now >= state.worker.measured_from() {
                     in_ramp = false;
                     state.measure_from(now);
@@ -105,7 +106,7 @@ impl Loop<'_> {
                     let at = &self.signals.first_issued_ns;
                     at.store(engine.now(), Ordering::Relaxed);
                 }
-                beginning = in_ramp || !issued || yields;
+                beginning = in_ramp || !issued || now < self.lets_start_until;
             }
             let reading = state.worker.reading_back().unwrap_or(READING);
             self.signals.reading_ns.store(reading, Ordering::Relaxed);

@@ -3,7 +3,6 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
 
 use iogauge_core::busy::Busy;
 use iogauge_core::flow::Share;
@@ -131,11 +130,6 @@ impl WorkerThread {
         let _ = self.reports.send((self.worker, Report::Ended(ended)));
     }
 
-    /// Whether other processes of this computer may start at the same instant.
-    fn starts_with_others(&self) -> bool {
-        self.run.start_at_ns.is_some()
-    }
-
     fn prepare_and_run(&self) -> Result<Result<ThreadEnd, Error>, Error> {
         affinity::run_on(&self.plan.cpus)?;
         priority::add_nice(self.plan.nice)?;
@@ -256,7 +250,7 @@ impl UseEngine for InThread<'_> {
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             settle: &settle,
-            yields_until: match thread.starts_with_others() {
+            lets_start_until: match thread.run.start_at_ns.is_some() {
                 true => start + STARTING,
                 false => 0,
             },
@@ -292,20 +286,12 @@ impl UseEngine for InThread<'_> {
 impl InThread<'_> {
     /// Waits for the worker's own start, or for an order to stop.
     fn wait_for(&self, start: Nanos) {
-        let awake = match self.thread.starts_with_others() {
-            true => start.saturating_sub(STARTING),
-            false => start,
-        };
         loop {
             let now = self.thread.clock.now();
             if now >= start || self.thread.signals.stopped() {
                 return;
             }
-            if now >= awake {
-                thread::yield_now();
-            } else {
-                self.waiter.sleep_until(awake.min(now + 100 * MILLISECOND));
-            }
+            self.waiter.sleep_until(start.min(now + 100 * MILLISECOND));
         }
     }
 }

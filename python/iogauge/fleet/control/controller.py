@@ -128,8 +128,8 @@ class Controller:
     def _turn(self) -> None:
         """Wait for an answer, handle all that are there, and do what is due.
 
-        Hosts get more time to answer by as much as a turn takes longer than its wait: then the controller was held up,
-        by a slow disk or a busy computer, and answers may be on their way.
+        Hosts get more time to answer by as much as a turn takes far longer than its wait: then the controller was held
+        up, by a slow disk or a busy computer, and answers may be on their way. Its own work is less.
         """
         begun = time.monotonic()
         wait_s = self._patience.poll_s / 4
@@ -141,7 +141,7 @@ class Controller:
         except queue.Empty:
             pass
         now = time.monotonic()
-        if (late_s := now - (self._turned_at or begun) - wait_s) > 0:
+        if (late_s := now - (self._turned_at or begun) - wait_s) > self._patience.poll_s:
             for host in self._hosts:
                 host.wait_longer(late_s)
         self._turned_at = now
@@ -412,18 +412,25 @@ class Controller:
     def _lose(self, host: HostRun, why: str) -> None:
         """Give up a host that cannot be reached. What was fetched of it stays.
 
-        Its review is interrupted when the host's process or its lease ends, and then takes a while to end.
+        Its review is interrupted when the host's process or its lease ends, and then takes a while to end; one that
+        only reads may go on.
         """
         self._renewals.remove(host)
         ended = host.phase is Phase.ENDED
         if ended and not host.fetches and host.fetch_at is None:
             self._close(host)
             return
-        if not ended and host.name not in self._barrier.waiting:
-            host.link.kill()
-            host.quiet_at = host.renewed_at + self._patience.lease_s + self._patience.end_s
-            self._waits_for.append(host.name)
-        if not ended and not host.request.reads_go_on:
+        if not ended and host.goes_on:
+            # Nobody knows for how long, so nobody waits for it; it starts its steps by itself, even if it waited.
+            self._say(
+                "warning", "it may go on reading, so later steps of other hosts may contain its load", host
+            )
+        elif not ended:
+            # A host that waits for a start uses no drive.
+            if host.name not in self._barrier.waiting:
+                host.link.kill()
+                host.quiet_at = host.renewed_at + self._patience.lease_s + self._patience.end_s
+                self._waits_for.append(host.name)
             # A host that only hung may still get the last renewal.
             host.link.call("stop")
         host.why = f"its review had ended, but was not fetched: {why}" if ended else why

@@ -31,6 +31,8 @@ class HostRun:
     lease: Lease
     resumes: bool = False
     """Whether it continues what it saved before."""
+    goes_on: bool = False
+    """Whether its review goes on by itself once its lease has ended: it only reads, and is to go on."""
     phase: Phase = Phase.BEGINNING
     outcome: HostOutcome = HostOutcome.PLANNED
     why: str = ""

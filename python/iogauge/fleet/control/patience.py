@@ -38,5 +38,5 @@ def patience_on_one_computer(hosts: int) -> Patience:
 
     The controller learns at once that such a process has ended. So it can wait longer for one that does not answer.
     """
-    crowding = max(2.0, hosts / len(os.sched_getaffinity(0)) / 2)
+    crowding = max(1.6, hosts / len(os.sched_getaffinity(0)) / 2)
     return replace(PATIENCE, silent_s=PATIENCE.silent_s * crowding, lease_s=PATIENCE.lease_s * crowding)

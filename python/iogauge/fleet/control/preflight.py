@@ -116,7 +116,8 @@ def look_again(
         timeout_s=timeout_s,
     )
     facts = {**{name: fact for name, fact in checked.facts.items() if name not in busy}, **again.facts}
-    silent = [(name, error) for name, error in (*checked.refused, *again.refused) if name not in facts]
+    before = [(name, error) for name, error in checked.refused if name not in busy]
+    silent = [(name, error) for name, error in (*before, *again.refused) if name not in facts]
     return judged(checked.hosts, facts, silent, shared=shared)
 
 
@@ -133,12 +134,14 @@ def judged(
         for name, fact in facts.items()
         for refusal in fact.refused
     ]
-    others = [*_other_versions(facts), *_full(facts), *_same_drives(facts, shared=shared)]
+    unfit = [*refused, *own, *_other_versions(facts), *_same_drives(facts, shared=shared)]
+    refusing = {name for name, _ in unfit}
+    full = _full({name: fact for name, fact in facts.items() if name not in refusing})
     order = {name: place for place, name in enumerate(hosts)}
     return Preflight(
         hosts=tuple(hosts),
         facts=facts,
-        refused=tuple(sorted([*refused, *own, *others], key=lambda pair: order[pair[0]])),
+        refused=tuple(sorted([*unfit, *full], key=lambda pair: order[pair[0]])),
         differences=differences(facts),
         writes=tuple(
             (name, target.path)
@@ -234,15 +237,19 @@ def _other_versions(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, Iogau
 
 
 def _full(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, IogaugeError]]:
-    """Yield the hosts whose reviews do not fit together with those of other hosts on the same filesystem."""
+    """Yield the hosts whose reviews do not fit together with those of other hosts on the same filesystem.
+
+    Of ``facts``, all are of hosts that refuse for nothing else: one that refuses takes no space from the others.
+    """
     taken: dict[str, int] = defaultdict(int)
     for host, fact in facts.items():
         unknown = Space(filesystem=host, path="", free_bytes=fact.free_bytes, needed_bytes=LEAST_FREE_BYTES)
-        for space in fact.spaces or (unknown,):
+        spaces = fact.spaces or (unknown,)
+        too_small = [
+            space for space in spaces if taken[space.filesystem] + space.needed_bytes > space.free_bytes
+        ]
+        for space in too_small:
             before = taken[space.filesystem]
-            if before + space.needed_bytes <= space.free_bytes:
-                taken[space.filesystem] += space.needed_bytes
-                continue
             others = f", and other hosts there {numbers.rough_size(before)}" if before else ""
             yield (
                 host,
@@ -253,6 +260,9 @@ def _full(facts: Mapping[str, HostFacts]) -> Iterator[tuple[str, IogaugeError]]:
                     f" {option('size')}, {option('runtime')}",
                 ),
             )
+        if not too_small:
+            for space in spaces:
+                taken[space.filesystem] += space.needed_bytes
 
 
 def _same_drives(facts: Mapping[str, HostFacts], *, shared: bool) -> Iterator[tuple[str, IogaugeError]]:

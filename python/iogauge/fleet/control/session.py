@@ -83,9 +83,17 @@ def run_session(session: Session, links: Sequence[Link]) -> FleetStore:
         for name in checked.ready:
             # Recorded first: so no two leases have the same generation, whatever is killed.
             store.append(_event("resumed" if leases[name] else "begun", "", name))
-            lease = _lease(session.requests[name], checked.facts[name], leases[name] + 1, clocks, patience)
+            request, facts = session.requests[name], checked.facts[name]
+            lease = _lease(request, facts, leases[name] + 1, clocks, patience)
             hosts.append(
-                HostRun(name, reached[name], session.requests[name], lease, resumes=leases[name] > 0)
+                HostRun(
+                    name,
+                    reached[name],
+                    request,
+                    lease,
+                    resumes=leases[name] > 0,
+                    goes_on=request.reads_go_on and facts.only_reads,
+                )
             )
         controller = Controller(
             store, hosts, clocks=clocks, on_progress=session.on_progress, patience=patience
@@ -113,7 +121,9 @@ def _looked(session: Session, links: Mapping[str, Link]) -> Preflight:
         session.on_progress(FleetProgress(hosts=len(links), event=_event("message", text, "")))
     while checked.still_running and time.monotonic() < until:
         time.sleep(patience.renew_s)
-        checked = look_again(checked, links, requests, shared=shared, timeout_s=timeout_s)
+        # One that falls silent now holds the others no longer than the wait that was announced.
+        left_s = min(timeout_s, max(patience.silent_s, until - time.monotonic()))
+        checked = look_again(checked, links, requests, shared=shared, timeout_s=left_s)
     return checked
 
 

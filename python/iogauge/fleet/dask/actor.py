@@ -33,7 +33,7 @@ _SHORT = frozenset({"renew", "start", "events"})
 class HostActor:
     """Holds a host's ``Host``; Dask runs its methods in a thread of the worker, one after the other.
 
-    A second thread runs the methods in ``_SHORT``.
+    A second thread runs the methods in ``_SHORT``; ``stop`` runs in both.
     """
 
     def __init__(self, name: str, directory: str | None) -> None:
@@ -163,6 +163,11 @@ class DaskLink:
                 self._actor = await self._task
             if method == "exchange":
                 answer = await self._actor.exchange()
+            elif method == "stop":
+                # In both threads, since it may come twice: the first can be busy for long, and the second may be ahead
+                # of a ``begin`` that waits for the first.
+                self._actor.ask(method)
+                answer = await self._actor.ask_short(method)
             elif method in _SHORT:
                 answer = await self._actor.ask_short(method, *arguments)
             else:

@@ -134,20 +134,35 @@ def scheduled_fleet(
         if not hosts:
             raise IogaugeError(
                 f"{address}: the scheduler has no worker",
-                hint=f"start one on each host: dask worker {address} --no-nanny --nthreads 1 --name HOST",
+                hint=f"start one on each host: {_worker(address, 'HOST')}",
             )
         for worker in hosts.values():
             require_tls(worker)
         names = [host.name for host in listed] or [*hosts]
         directories = {host.name: host.directory for host in listed}
         links = links_to(client, {name: hosts[name] for name in names if name in hosts}, directories)
-        hint = f"start one there: dask worker {address} --no-nanny --nthreads 1 --name"
         absent = {
-            name: IogaugeError("the scheduler has no worker of this name", hint=f"{hint} {name}")
+            name: IogaugeError(
+                "the scheduler has no worker of this name", hint=f"start one there: {_worker(address, name)}"
+            )
             for name in names
             if name not in hosts
         }
         yield _in_order(names, links, absent)
+
+
+def _worker(address: str, name: str) -> str:
+    """Return the command that starts the worker of a host, in the directory of its certificate.
+
+    >>> _worker("tcp://127.0.0.1:8786", "r1")
+    'dask worker tcp://127.0.0.1:8786 --name r1 --nthreads 1 --memory-limit 0 --no-nanny --no-dashboard'
+    >>> _worker("tls://10.0.0.1:8786", "r1").partition(" --no-dashboard ")[2]
+    '--tls-ca-file ca.pem --tls-cert r1.pem --tls-key r1-key.pem'
+    """
+    command = f"dask worker {address} --name {name} --nthreads 1 --memory-limit 0 --no-nanny --no-dashboard"
+    if not address.startswith("tls://"):
+        return command
+    return f"{command} --tls-ca-file ca.pem --tls-cert {name}.pem --tls-key {name}-key.pem"
 
 
 @contextmanager

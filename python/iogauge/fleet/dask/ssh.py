@@ -7,6 +7,7 @@ removed when the worker ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ _VERSION = "import iogauge, distributed; print(iogauge.__version__)"
 _CONNECT_S = 20
 _START_S = 60
 """How long all commands on a host may take until its worker is started; busy hosts import slowly."""
+_REMOVE_S = 5
+"""How long a host may take to remove the certificate of a worker that did not start."""
 
 
 class SshWorkers:
@@ -83,6 +86,7 @@ class SshWorkers:
         return None
 
     async def _start(self, host: HostEntry) -> None:
+        """Connect to a host and start its worker. Raises IogaugeError with the reason if that cannot be."""
         import asyncssh
 
         options: dict[str, Any] = {"username": host.user, "port": host.port}
@@ -97,7 +101,20 @@ class SshWorkers:
             ) from None
         self._connections.append(connection)
         await self._check_version(host, connection)
-        directory = await self._bring_keys(host, connection)
+        directory = await _made_directory(connection)
+        try:
+            await self._bring_keys(host, connection, directory)
+            await self._start_worker(host, connection, directory)
+        except BaseException:
+            # No worker removes them at its end, or it may not.
+            await _remove(connection, directory)
+            raise
+
+    async def _start_worker(
+        self, host: HostEntry, connection: asyncssh.SSHClientConnection, directory: str
+    ) -> None:
+        import asyncssh
+
         # The address of this computer by which it reached the host; the host reaches this computer by the same.
         own = connection.get_extra_info("sockname")[0]
         scheduler = f"tls://[{own}]:{self._port}" if ":" in own else f"tls://{own}:{self._port}"
@@ -126,17 +143,12 @@ class SshWorkers:
                 f"{copied(login=host.login, port=host.port)} && {_ssh(host)} {shlex.quote(install(host.python))}",
             )
 
-    async def _bring_keys(self, host: HostEntry, connection: asyncssh.SSHClientConnection) -> str:
-        """Copy a host's certificate to it; return the directory where it lies."""
+    async def _bring_keys(
+        self, host: HostEntry, connection: asyncssh.SSHClientConnection, directory: str
+    ) -> None:
+        """Copy a host's certificate to a directory of it."""
         import asyncssh
 
-        made = await connection.run("umask 077 && mktemp -d")
-        directory = str(made.stdout or "").strip()
-        if made.exit_status != 0 or not directory.startswith("/") or "\n" in directory:
-            raise IogaugeError(
-                f"no temporary directory can be made there: {last_lines(str(made.stderr or ''))}",
-                hint="free some space there",
-            )
         names = ("ca.pem", "host.pem", "host-key.pem")
         try:
             for path, name in zip(key_files(self._keys, host.name), names, strict=True):
@@ -146,7 +158,27 @@ class SshWorkers:
             raise IogaugeError(
                 f"its certificate cannot be saved there: {error}", hint="free some space there"
             ) from None
-        return directory
+
+
+async def _made_directory(connection: asyncssh.SSHClientConnection) -> str:
+    """Make a directory on a host for its certificate; return its path."""
+    made = await connection.run("umask 077 && mktemp -d")
+    directory = str(made.stdout or "").strip()
+    if made.exit_status != 0 or not directory.startswith("/") or "\n" in directory:
+        raise IogaugeError(
+            f"no temporary directory can be made there: {last_lines(str(made.stderr or ''))}",
+            hint="free some space there",
+        )
+    return directory
+
+
+async def _remove(connection: asyncssh.SSHClientConnection, directory: str) -> None:
+    """Remove a directory of a host, if the host still answers."""
+    import asyncssh
+
+    with contextlib.suppress(OSError, asyncssh.Error):
+        async with asyncio.timeout(_REMOVE_S):
+            await connection.run(f"rm -rf {shlex.quote(directory)}")
 
 
 def remote_command(directory: str, command: Sequence[str]) -> str:

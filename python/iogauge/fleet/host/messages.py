@@ -92,7 +92,7 @@ class HostFacts(Model):
     expected_s: float = 0
     """How long it is likely to take, as far as the steps are known."""
     free_bytes: NonNegative
-    """Free space where it keeps its review."""
+    """Free space where it keeps its review; 0 if that cannot be read."""
     spaces: tuple[Space, ...] = ()
     """The filesystems on which it takes space; first the one where it keeps its review."""
     longest_step_s: float = 0

@@ -50,8 +50,9 @@ class HostPlace:
 
     @property
     def has_review(self) -> bool:
-        """Whether a review was begun here."""
-        return (self.review / MANIFEST).exists()
+        """Whether a review was begun here. Raises IogaugeError if that cannot be seen."""
+        with explained("read", self.review):
+            return (self.review / MANIFEST).exists()
 
     def use(self, lease: Lease, request: HostRequest, clock: HostClock) -> None:
         """Record that a lease is used now.

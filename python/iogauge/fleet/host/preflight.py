@@ -14,7 +14,7 @@ import iogauge
 from iogauge import execution
 from iogauge.errors import IogaugeError
 from iogauge.fleet.host.drives import drives_of
-from iogauge.fleet.host.messages import HostFacts, HostRequest, Refusal
+from iogauge.fleet.host.messages import HostFacts, HostRequest, Refusal, Space
 from iogauge.fleet.host.options import options_of
 from iogauge.fleet.host.places import STILL_RUNNING, HostPlace
 from iogauge.fleet.host.space import seconds_of, spaces_of
@@ -53,8 +53,12 @@ def facts_of(request: HostRequest, place: HostPlace) -> HostFacts:
             complete, missing = _saved(place)
         except IogaugeError as error:
             refused.append(_refusal(error))
-    targets = planned.manifest.targets if planned else ()
-    spaces = spaces_of(place.directory, planned, targets, complete)
+        targets = planned.manifest.targets if planned else ()
+        spaces: tuple[Space, ...] = ()
+        try:
+            spaces = spaces_of(place.directory, planned, targets, complete)
+        except IogaugeError as error:
+            refused.append(_refusal(error))
     return HostFacts(
         version=iogauge.__version__,
         machine=machine_facts(),
@@ -64,7 +68,7 @@ def facts_of(request: HostRequest, place: HostPlace) -> HostFacts:
         only_reads=planned is not None and only_reads(planned.manifest),
         expected_s=planned.likely_s if planned else 0,
         longest_step_s=max(map(seconds_of, planned.steps), default=0) if planned else 0,
-        free_bytes=spaces[0].free_bytes,
+        free_bytes=spaces[0].free_bytes if spaces else 0,
         spaces=spaces,
         complete_steps=len(complete),
         missing_steps=missing,

@@ -17,6 +17,7 @@ from iogauge.fleet.host.messages import Space
 from iogauge.library.plan import Plan
 from iogauge.reviews.estimate import StepCost
 from iogauge.schema import TargetFacts
+from iogauge.store.durable import explained
 from iogauge.target.layout import FREE_SHARE
 
 _REVIEW_BYTES = 1_000_000
@@ -31,7 +32,8 @@ def spaces_of(
 ) -> tuple[Space, ...]:
     """Return the space that a review takes on each filesystem: first where it is kept, then where its files are.
 
-    ``planned``: None if the review cannot be planned; ``done``: the steps that are saved already.
+    ``planned``: None if the review cannot be planned; ``done``: the steps that are saved already. Raises IogaugeError
+    for a place that cannot be looked at.
     """
     by_filesystem: dict[str, Space] = {}
     places = [(directory, _REVIEW_BYTES + (_steps_bytes(planned, done) if planned else 0))]
@@ -78,11 +80,12 @@ def _missing_bytes(target: TargetFacts) -> int:
 
 
 def _space(path: Path, needed_bytes: int) -> Space:
-    """Return the filesystem where a path is, or will be made."""
-    there = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
-    filesystem = os.statvfs(there)
+    """Return the filesystem where a path is, or will be made. Raises IogaugeError if it cannot be looked at."""
+    with explained("look at", path):
+        there = next(parent for parent in (path.absolute(), *path.absolute().parents) if parent.exists())
+        filesystem, device = os.statvfs(there), there.stat().st_dev
     return Space(
-        filesystem=f"{boot_id()} {there.stat().st_dev}",
+        filesystem=f"{boot_id()} {device}",
         path=str(there),
         free_bytes=filesystem.f_bavail * filesystem.f_frsize,
         needed_bytes=needed_bytes,

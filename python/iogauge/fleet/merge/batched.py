@@ -29,17 +29,16 @@ def batches_of(review: Review, step: HostStep) -> dict[Direction, list[Batch]]:
     """
     slices = read_slices(step)
     moments = _moments(slices)
-    starts = np.unique(moments[moments >= 0], return_index=True)[1]
-    number = min(BATCHES, len(starts))
+    seconds = _seconds(slices, moments)
+    number = min(BATCHES, len(seconds))
     directions = sorted(slices.selection.directions)
     if not number:
         return {direction: [] for direction in directions}
-    ends = [place * len(starts) // number for place in range(number + 1)]
+    ends = [place * len(seconds) // number for place in range(number + 1)]
     batch_of_moment = np.repeat(np.arange(number), np.diff(ends))
     of_slices = np.where(moments >= 0, batch_of_moment[moments], -1)
     window = Window(np.arange(number), hosts=1)
     window.add(Timeline(step, slices.selection, slices.interval_ns, of_slices, slices.of_rows))
-    seconds = _seconds(slices, moments)
     batched: dict[Direction, list[Batch]] = {}
     for direction in directions:
         summed = window.summed.get(direction)

@@ -58,11 +58,16 @@ def how_it_ran(view: FleetView) -> list[str]:
     return [*_starts(view), *_shares(view), *_excluded(view)]
 
 
+def outcome_of(host: Host) -> str:
+    """Return how a host's review ended, in words; a host is planned until it has ended."""
+    return "not ended" if host.outcome == "planned" else host.outcome
+
+
 def missing_host(host: Host) -> str:
     """Return a host and why it is missing: ``r9 (lost: no answer for 10 s)``."""
     # Of the other outcomes, the reason says how far the host came.
     completed = f", {numbers.counted(host.steps, 'step')} complete" if host.outcome == "lost" else ""
-    return f"{host.name} ({host.outcome}{': ' + host.why if host.why else ''}{completed})"
+    return f"{host.name} ({outcome_of(host)}{': ' + host.why if host.why else ''}{completed})"
 
 
 def event_line(host: str, kind: str, text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from iogauge.report.fleet.sentences import late
+from iogauge.report.fleet.sentences import late, outcome_of
 from iogauge.report.fleet.view import Difference, FleetView, Group, ReadyHost, Start
 from iogauge.results.conclusions import TextTable
 from iogauge.text import numbers
@@ -51,7 +51,7 @@ def hosts(view: FleetView) -> TextTable:
             "steps",
             *labels,
             "clock ahead by",
-            "known to",
+            "bound",
             "kernel",
             "CPU",
             "iogauge",
@@ -60,7 +60,7 @@ def hosts(view: FleetView) -> TextTable:
         tuple(
             (
                 host.name,
-                host.outcome,
+                outcome_of(host),
                 str(host.steps),
                 *(host.labels.get(label, UNKNOWN) for label in labels),
                 UNKNOWN if host.offset_ns is None else _signed(host.offset_ns),
@@ -79,7 +79,7 @@ def ready_hosts(rows: Sequence[ReadyHost]) -> TextTable:
     """Return what hosts have before a fleet begins: space, and a clock."""
     return TextTable(
         "before it begins",
-        ("host", "free", "takes at most", "clock ahead by", "known to"),
+        ("host", "free", "takes at most", "clock ahead by", "bound"),
         tuple(
             (
                 host.name,

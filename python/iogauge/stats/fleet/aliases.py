@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from iogauge.stats.fleet.effects import ASSUMED_SPREAD, FEWEST_DRIVES, Effects, MixedModel
-from iogauge.stats.fleet.fleet import NOUNS
+from iogauge.stats.fleet.fleet import NOUNS, Drives
 from iogauge.stats.fleet.peers import FEWEST_PEERS, Peers
 from iogauge.text import numbers
 
@@ -20,6 +20,15 @@ def cannot_tell(
     ``model`` is None where no drive is judged.
     """
     return (*_few(peers), *_hosts(columns["host"], model), *_slots(model), *_aliases(columns))
+
+
+def without_tails(mean: Drives, tail: Drives) -> Iterator[str]:
+    """Yield in sentences of which drives the p99 is not judged, though their mean is."""
+    if not tail.judged.any():
+        yield "No drive has enough requests to judge its p99."
+        return
+    for name in sorted(set(mean.of_judged("model")) - set(tail.of_judged("model"))):
+        yield f"No drive of {_named('model', name)} has enough requests to judge its p99."
 
 
 def _few(peers: Peers) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from iogauge.stats.fleet.effects import MixedModel
-from iogauge.stats.fleet.observations import Truths
+from iogauge.stats.fleet.observations import Floats, Truths
 from iogauge.stats.fleet.peers import Peers
 from iogauge.stats.fleet.robust import degrees, upper_tail
 from iogauge.stats.fleet.scores import Scores
@@ -38,8 +38,8 @@ def contrasts(
 ) -> tuple[Contrast, ...]:
     """Return each model beside the others, and each firmware beside the others of its model.
 
-    ``model`` was fitted to the ``judged`` drives, and ``host`` is theirs. Only positions count that all compared kinds
-    have.
+    ``model`` was fitted to the ``judged`` drives, and ``host`` is theirs. Kinds without the figure are left out. Only
+    positions count that all others have.
     """
     kind_of = peers.of_drive[judged]
     names = sorted({model_name for model_name, _ in peers.kinds})
@@ -47,17 +47,18 @@ def contrasts(
     families += [[[place] for place in members] for members in families[0]]
     lines = []
     for family in families:
-        if len(family) < 2:
+        compared = [members for members in family if not np.isnan(scores.usual[members]).all()]
+        if len(compared) < 2:
             continue
-        usual = np.array([np.nanmean(scores.usual[members], axis=0) for members in family])
+        usual = np.array([_mean(scores.usual[members]) for members in compared])
         shared = ~np.isnan(usual).any(axis=0)
         if not shared.any():
             continue
-        weight = np.nanmean(scores.weight[:, shared], axis=0)
+        weight = _mean(scores.weight[:, shared])
         level = usual[:, shared] @ (weight / weight.sum())
-        own = [np.isin(kind_of, members) for members in family]
+        own = [np.isin(kind_of, members) for members in compared]
         variance = np.array([_variance(model, members, host) for members in own])
-        for place, members in enumerate(family):
+        for place, members in enumerate(compared):
             others = np.delete(level, place)
             value = float(level[place] - np.median(others))
             error = float(np.sqrt(variance[place] + np.mean(np.delete(variance, place))))
@@ -75,6 +76,13 @@ def contrasts(
                 )
             )
     return tuple(lines)
+
+
+def _mean(rows: Floats) -> Floats:
+    """Return the mean of what is known in each column; NaN where nothing is."""
+    number = np.sum(~np.isnan(rows), axis=0)
+    mean: Floats = np.nansum(rows, axis=0) / np.where(number > 0, number, np.nan)
+    return mean
 
 
 def _variance(model: MixedModel, own: Truths, host: Sequence[str]) -> float:

@@ -28,7 +28,7 @@ import numpy as np
 
 from iogauge.stats import special
 from iogauge.stats.fleet import families, wide
-from iogauge.stats.fleet.aliases import cannot_tell
+from iogauge.stats.fleet.aliases import cannot_tell, without_tails
 from iogauge.stats.fleet.bound import Times, slow_times
 from iogauge.stats.fleet.effects import Effects, MixedModel
 from iogauge.stats.fleet.findings import BOUND, DrivePoint, Finding, SlowDrives, Suspect
@@ -59,11 +59,10 @@ def slow(observations: DriveObservations, *, rate: float = RATE) -> SlowDrives:
         return SlowDrives((), unsure, _points(fleet, tails, observations, None, {}), rate, None, None, None)
     shared = wide.wide_findings(fleet, tails, rate)
     levels = _levels(fleet, fleet.mixed, shared)
-    if tails.mixed is None:
-        unsure = (*unsure, "No drive has enough requests to judge its p99.")
-        of_tails = _Levels.unknown(len(fleet.names))
-    else:
-        of_tails = _levels(tails, tails.mixed, shared)
+    unsure = (*unsure, *without_tails(fleet, tails))
+    of_tails = (
+        _Levels.unknown(len(fleet.names)) if tails.mixed is None else _levels(tails, tails.mixed, shared)
+    )
     verdict = _verdict(fleet, levels, of_tails, slow_times(observations, fleet.peers))
     single = _drive_findings(fleet, levels, of_tails, verdict, rate)
     causes = {drive: finding for finding in (*shared[::-1], *single) for drive in finding.drives}

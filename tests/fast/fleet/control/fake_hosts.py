@@ -72,6 +72,7 @@ class FakeHost:
         self.still_running = 0
         """How often it refuses before it begins, since its earlier review still runs."""
         self.drives: tuple[str, ...] = ()
+        self.only_reads = False
         self.stops_at = ""
         """The step during which it says nothing more; empty: none."""
         self._lease: Lease | None = None
@@ -100,6 +101,7 @@ class FakeHost:
             version=self.version,
             machine=MACHINE.model_copy(update={"hostname": self.name}),
             drives=self.drives,
+            only_reads=self.only_reads,
             free_bytes=self.free_bytes,
             missing_steps=len(self._missing()) if self.saved else None,
             refused=(*self.refused, *busy),

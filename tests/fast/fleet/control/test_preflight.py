@@ -94,6 +94,26 @@ def test_reviews_of_hosts_on_one_filesystem_must_fit_together() -> None:
     assert error.hint
 
 
+def test_a_host_that_refuses_takes_no_space_from_others() -> None:
+    def space(filesystem: str, needed_bytes: int) -> Space:
+        return Space(filesystem=filesystem, path="/state", free_bytes=100_000_000, needed_bytes=needed_bytes)
+
+    answers = {
+        "other-version": facts(version="9.9", spaces=(space("one", 60_000_000),)),
+        "too-large": facts(spaces=(space("one", 60_000_000), space("two", 200_000_000))),
+        "fits": facts(spaces=(space("one", 60_000_000), space("two", 60_000_000))),
+        "same-drive": facts(drives=("serial S1",), spaces=(space("three", 60_000_000),)),
+    }
+    answers = {
+        "first": facts(drives=("serial S1",)),
+        **answers,
+        "late": facts(spaces=(space("three", 60_000_000),)),
+    }
+    checked = judged([*answers], answers, shared=False)
+    assert checked.ready == ("first", "fits", "late")
+    assert [host for host, _ in checked.refused] == ["other-version", "too-large", "same-drive"]
+
+
 def test_a_host_whose_clock_cannot_be_compared_refuses_in_its_place() -> None:
     answers = {name: facts() for name in "xyz"}
     checked = judged(["x", "y", "z"], answers, [("z", IogaugeError("it is away", hint="wait"))], shared=False)

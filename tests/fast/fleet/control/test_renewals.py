@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from iogauge.fleet.control.host_run import HostRun
 from iogauge.fleet.control.renewals import Renewals
 from iogauge.fleet.host.messages import HostRequest, Lease
 from iogauge.fleet.progress import FleetProgress
-from tests.fast.fleet.control.fake_hosts import FakeHost, FakeLink, Fault, Killed, no_fault
+from tests.fast.fleet.control.fake_hosts import IMPATIENT, FakeHost, FakeLink, Fault, Killed, no_fault
 from tests.fast.fleet.control.test_resumed import Slow
 from tests.fast.fleet.control.test_session import held, outcomes
 
@@ -105,3 +106,17 @@ def test_time_in_which_the_controller_was_kept_is_no_silence_of_a_host(tmp_path:
     slow.hosts[0].deadlines["events"] = now - 500
     slow.controller._turn()
     assert slow.hosts[0].is_open is kept
+
+
+def test_the_work_of_a_turn_gives_a_silent_host_no_more_time(tmp_path: Path) -> None:
+    """A thousand hosts keep the controller busy in every turn."""
+    slow = Slow(tmp_path / "fleet")
+    slow.controller._patience = replace(IMPATIENT, poll_s=1000)
+    now = time.monotonic()
+    slow.controller._turned_at = now - 700  # it waited for a quarter of poll_s, and worked for the rest
+    slow.hosts[0].deadlines["events"] = now - 100
+    answer: Future[Any] = Future()
+    answer.set_result(None)
+    slow.controller._inbox.put((slow.hosts[1], "exchange", answer))
+    slow.controller._turn()
+    assert not slow.hosts[0].is_open

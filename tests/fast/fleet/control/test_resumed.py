@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,11 +83,12 @@ class Slow:
         manifest = manifest_of(["x", "y"], mode=FleetMode.TOGETHER)
         self.hosts = []
         self.links = []
+        self._calls: list[tuple[str, str]] = []
         batches = []
         for name in ("x", "y"):
             request = HostRequest(fleet_id="f1", host=name, targets=("model:p4800x",), seed=1)
             lease = Lease(id=name, fleet_id="f1", host=name, drives=(), generation=1, seconds=9)
-            link = FakeLink(FakeHost(name), lambda *_: "hang")
+            link = FakeLink(FakeHost(name), self._hang)
             self.links.append(link)
             self.hosts.append(HostRun(name, link, request, lease, renewed_at=100.0))
             batches.append(
@@ -96,6 +98,14 @@ class Slow:
             FleetStore.create(path, manifest), self.hosts, clocks=Clocks(batches), patience=IMPATIENT
         )
         self.barrier: Barrier = self.controller._barrier
+
+    def _hang(self, host: str, method: str, _: int) -> str:
+        self._calls.append((host, method))
+        return "hang"
+
+    def methods(self, host: str) -> list[str]:
+        """Return the methods of a host that were called."""
+        return [method for name, method in self._calls if name == host]
 
     def happens(self, host: int, kind: str, **fields: object) -> None:
         """Handle an event of a host."""
@@ -114,6 +124,24 @@ def test_a_lost_host_that_may_still_measure_holds_the_next_step(tmp_path: Path) 
     slow.controller._release(ends)
     slow.controller._release(ends + IMPATIENT.silent_s)
     assert not slow.barrier.is_full
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_lost_host_that_goes_on_reading_holds_nothing_and_is_warned_of(tmp_path: Path, waits: bool) -> None:
+    """It starts its next step by itself, even if it waited for the others."""
+    slow = Slow(tmp_path / "fleet")
+    slow.hosts[1].goes_on = True
+    slow.happens(0, "waiting", step="two")
+    if waits:
+        slow.happens(1, "waiting", step="two")
+    slow.controller._lose(slow.hosts[1], "it is gone")
+    slow.controller._release(1.0)
+    slow.controller._release(1.0 + IMPATIENT.silent_s)
+    assert not slow.barrier.is_full
+    events = FleetStore.open(tmp_path / "fleet").events()
+    assert [(event.kind, event.host) for event in events] == [("warning", "y"), ("lost", "y")]
+    assert "later steps of other hosts may contain its load" in events[0].text
+    assert slow.methods("y") == []
 
 
 def test_a_host_whose_process_ended_is_lost_at_once_and_holds_the_next_step_for_a_while(
@@ -171,6 +199,21 @@ def test_what_does_not_end_after_its_lease_refuses(tmp_path: Path) -> None:
     hosts[1].still_running = 1_000_000
     with pytest.raises(IogaugeError, match="y: its earlier review still runs"):
         held(tmp_path / "fleet", hosts)
+
+
+def test_a_host_that_falls_silent_holds_no_resumed_fleet(tmp_path: Path) -> None:
+    """It is asked again since its earlier review still runs; only its first answer may take long."""
+    hosts = [FakeHost("x"), FakeHost("y")]
+    interrupted(tmp_path / "fleet", hosts)
+    hosts[1].still_running = 1_000_000
+    looks: list[str] = []
+
+    def fault(host: str, method: str, _: int) -> str:
+        looks.extend([host] if method == "preflight" else [])
+        return "hang" if looks.count("y") > 1 and (host, method) == ("y", "preflight") else ""
+
+    with pytest.raises(IogaugeError, match="y: it did not answer for"):
+        held(tmp_path / "fleet", hosts, fault, patience=replace(IMPATIENT, preflight_s=100_000))
 
 
 def test_a_lost_host_that_waited_holds_nothing(tmp_path: Path) -> None:

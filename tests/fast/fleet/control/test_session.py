@@ -47,6 +47,7 @@ def held(
     mode: FleetMode = FleetMode.TOGETHER,
     stagger_ns: int = 0,
     shared: bool = False,
+    reads_go_on: bool = False,
     on_preflight: OnPreflight | None = None,
     news: list[FleetProgress] | None = None,
     patience: Patience = IMPATIENT,
@@ -71,6 +72,7 @@ def held(
             targets=("model:p4800x",),
             seed=1,
             waits=manifest.mode is not FleetMode.INDEPENDENT,
+            reads_go_on=reads_go_on,
         )
         for name in missing
     }
@@ -203,6 +205,26 @@ def test_a_host_that_hangs_while_it_begins_is_lost(tmp_path: Path) -> None:
     store = held(tmp_path / "fleet", hosts, fault, patience=replace(IMPATIENT, preflight_s=100_000))
     assert outcomes(store) == {"x": "done", "y": "lost"}
     assert "exchange" in hangs
+
+
+@pytest.mark.parametrize(("reads_go_on", "only_reads"), [(True, True), (True, False), (False, True)])
+def test_only_a_host_that_goes_on_reading_is_not_stopped(
+    tmp_path: Path, reads_go_on: bool, only_reads: bool
+) -> None:
+    hosts = [FakeHost("x"), FakeHost("y")]
+    hosts[1].only_reads = only_reads
+    stopped: list[str] = []
+
+    def fault(host: str, method: str, _: int) -> str:
+        if method == "stop":
+            stopped.append(host)
+        return "lost" if host == "y" and len(started(hosts[1])) == 2 else ""
+
+    store = held(tmp_path / "fleet", hosts, fault, reads_go_on=reads_go_on)
+    assert outcomes(store) == {"x": "done", "y": "lost"}
+    goes_on = reads_go_on and only_reads
+    assert stopped == ([] if goes_on else ["y"])
+    assert [event.host for event in store.events() if event.kind == "warning"] == ["y"] * goes_on
 
 
 def test_a_host_that_refuses_ends_it_before_it_begins(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iogauge.report.fleet.sentences import answer, circumstances, findings, how_it_ran, late
+from iogauge.report.fleet.tables import hosts
 from iogauge.report.fleet.view import Share, Start
 from tests.fast.report.fleet.made_up import empty, fleet, healthy
 
@@ -15,6 +16,12 @@ def test_the_answer_names_what_is_slow_and_who_is_missing() -> None:
         "1 of 72 drives is slow: r7-nvme3 of host r7 (1.31x, 1.22 to 1.40). "
         "1 host is missing: r9 (lost: no answer for 10 s, 3 steps complete)."
     )
+
+
+def test_a_host_whose_review_still_runs_has_not_ended() -> None:
+    view = replace(healthy(), hosts=(replace(healthy().hosts[0], outcome="planned", why=""),))
+    assert "1 host is missing: r1 (not ended)." in answer(view)
+    assert hosts(view).rows[0][1] == "not ended"
 
 
 def test_a_healthy_fleet_has_no_finding() -> None:

@@ -68,6 +68,24 @@ def test_without_requests_enough_for_tails_means_are_judged() -> None:
     assert {point.tail_ratio for point in result.points} == {None}
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_model_without_tails_leaves_those_of_others_compared() -> None:
+    """A third of the drives is too slow for a p99; of the other two models, one has a slow tail."""
+    fleet = small()
+    models = ("Disk", "P4800X", "P5800X")
+    of_model = {name: list(range(place, 100, 3)) for place, name in enumerate(models)}
+    for name, drives in of_model.items():
+        for drive in drives:
+            fleet.model_of[drive] = name
+    fleet.tails[of_model["Disk"]] = np.nan
+    fleet.tails[of_model["P5800X"]] += np.log(1.5)
+    result = slow(fleet.observations())
+    (finding,) = result.findings
+    assert (finding.suspect, finding.name, finding.in_tail) == (Suspect.MODEL, "P5800X", True)
+    unjudged = [text for text in result.cannot_tell if "p99" in text]
+    assert unjudged == ["No drive of model Disk has enough requests to judge its p99."]
+
+
 def test_a_drive_without_tails_is_judged_by_its_mean_among_others() -> None:
     fleet = small()
     fleet.slow_down([42], 1.2)

@@ -125,7 +125,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         submit_batch: batches.0,
         tick: 100 * MILLISECOND,
         settle: &|| Ok(()),
-        yields_until: MILLISECOND,
+        lets_start_until: MILLISECOND,
     };
     let mut device = Device {
         now: 0.into(),
