@@ -125,14 +125,14 @@ test-fleet: setup
 test-alone: setup
 	@$(BIN)/python -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests/system)
 
-VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4 taskset
+VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4 taskset dpkg-buildpackage dh
 
 # The guest's kernel and root disk, in .vm: Debian's packages are downloaded once, iogauge is put in each time.
 vm-image: setup
 	@[ "$$(id -u)" = 0 ] || { echo "make vm-image needs root: it makes a Debian system" >&2; exit 1; }
 	@missing=; for tool in $(VM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make vm-image lacks:$$missing" >&2; \
-	echo "hint: on Debian, apt-get install qemu-system-x86 mmdebstrap e2fsprogs util-linux" >&2; exit 1; }
+	echo "hint: on Debian, apt-get install qemu-system-x86 mmdebstrap e2fsprogs util-linux dpkg-dev debhelper" >&2; exit 1; }
 	@sh tests/vm/image.sh "$(UV)" .vm
 
 # The longest file is first, so that no process is left with it at the end. One file: make test-vm VM=tests/vm/test_tune.py

@@ -75,5 +75,6 @@ def _state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("XDG_CACHE_HOME", str(_cache(tmp_path_factory)))
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-        patch.delenv("COLUMNS", raising=False)
+        for size in ("COLUMNS", "LINES"):  # pytest-xdist sets them
+            patch.delenv(size, raising=False)
         yield

@@ -141,7 +141,7 @@ class Emulator:
 
 @pytest.mark.slow
 def test_it_shows_pauses_switches_and_leaves(measured: subprocess.Popen[str]) -> None:
-    terminal = Emulator([*IOGAUGE, "watch", str(measured.pid)])
+    terminal = Emulator([*IOGAUGE, "watch", str(measured.pid)], COLUMNS="60", LINES="20")
     terminal.wait_for("[1 reader]")
     terminal.press("\t")
     terminal.wait_for("[2 writer]")

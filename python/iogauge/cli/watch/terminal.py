@@ -114,8 +114,10 @@ class Screen(AbstractContextManager["Screen"]):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines now."""
-        return self._console.size.width, self._console.size.height
+        """Columns and lines now, whatever COLUMNS and LINES say: they do not follow a window."""
+        columns, lines = os.get_terminal_size(self._stream.fileno())
+        # Some serial lines say nothing.
+        return columns or self._console.size.width, lines or self._console.size.height
 
     @property
     def blocks(self) -> bool:
