@@ -72,8 +72,8 @@ impl Loop<'_> {
         // Until the ramp and the start are over and a request was issued, so that the rest of the run pays for one check.
         let mut beginning = true;
         loop {
-            // The engine may never sleep, so that others on this CPU would start 4 ms later. What is in flight would be seen
-            // late; then the engine sleeps by itself.
+            // An engine that never sleeps would let others on this CPU start 4 ms later. What is in flight is not kept
+            // waiting.
             if beginning && issued && now < self.lets_start_until && state.worker.in_flight() == 0 {
                 sleep(self.lets_start_until - now);
                 now = engine.now();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use iogauge_core::busy::Busy;
 use iogauge_core::flow::Share;
 use iogauge_core::log_record::LogOrigin;
-use iogauge_core::plan::{RunPlan, WorkerPlan};
+use iogauge_core::plan::{EngineKind, RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Recorder};
 use iogauge_core::replay::Feed;
 use iogauge_core::results::{ThreadUsage, VerifyResult};
@@ -250,9 +250,10 @@ impl UseEngine for InThread<'_> {
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             settle: &settle,
-            lets_start_until: match thread.run.start_at_ns.is_some() {
-                true => start + STARTING,
-                false => 0,
+            // Other engines sleep while their first request is under way; a drive is not kept waiting for other hosts.
+            lets_start_until: match (thread.run.start_at_ns, thread.plan.engine.kind) {
+                (Some(_), EngineKind::Null) => start + STARTING,
+                _ => 0,
             },
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());
