@@ -26,9 +26,9 @@ const LONG_NAP: Nanos = 20_000_000;
 /// The longest time after which a thread that sleeps until an instant of the host's clock sees an order to stop.
 const LOOK: Nanos = 20_000_000;
 
-/// How long after a common start threads let those of other processes start, too: their clocks agree to well within it,
-/// and a hundred threads need no more on one CPU.
-pub(crate) const STARTING: Nanos = 2_000_000;
+/// How long after a common start threads without a drive let those of other processes start, too: their clocks agree to
+/// well within it, and a hundred threads need no more on one CPU, also where its host gives it to others for a while.
+pub(crate) const STARTING: Nanos = 10_000_000;
 
 impl Waiter {
     /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
