@@ -93,6 +93,7 @@ def test_the_display_can_be_paused_and_the_tables_opened(
     page.get_by_text("Rates and quantiles as a table").click()
     expect(page.locator("#intervals tr").first).to_contain_text("Reads")
     page.get_by_text("Distribution of latency as a table").click()
+    expect(page.locator("#bands tbody tr").first).to_be_visible()  # it is filled once it is open
     shares = page.locator("#bands tbody tr td:nth-of-type(1)").all_inner_texts()
     assert sum(float(share.strip("<% ") or 0) for share in shares) == pytest.approx(100, abs=2)
     page.get_by_role("button", name="Pause the display").click()
