@@ -22,10 +22,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(PROCESSES)
 # Where tests are marked slow: what is not collected costs no time.
 SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published tests/traps)
 
-SYSTEM_TOOLS := blkparse chromium fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
+SYSTEM_TOOLS := blkparse chromium-headless-shell fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices \
-	test-alone test-fleet vm-image test-vm test-vm-guests test-wheel test-arm fuzz demo docs man bench wheels deb image clean
+	test-alone test-fleet test-release vm-image test-vm test-vm-guests test-wheel test-arm fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo "make test-timed   TIMES over (20): tests that read a clock or start processes and threads; for a busy machine"
 	@echo "make test-system  as root: real block devices, fio cross-checks"
 	@echo "make test-fleet   as root: fleets that lose hosts, controllers and networks (minutes)"
+	@echo "make test-release as root: what the others test in fewer cases; before a release (an hour)"
 	@echo "make test-vm      as root: a guest in QEMU with NVMe drives (minutes; downloads Debian once)"
 	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
 	@echo "make docs         the documents as a searchable site, in site/"
@@ -80,10 +81,10 @@ check-rust:
 
 test: check
 	@cargo test --quiet --locked $(CARGO_TEST)
-	@$(PYTEST) --dist worksteal -m "not slow"
+	@$(PYTEST) --dist worksteal -m "not slow and not release"
 
 test-slow: setup
-	@$(PYTEST) --dist loadgroup -m slow $(SLOW)
+	@$(PYTEST) --dist loadgroup -m "slow and not release" $(SLOW)
 
 test-all: test
 	@$(MAKE) --no-print-directory test-slow
@@ -94,7 +95,7 @@ TIMED := ^(import|from) (signal|subprocess|threading|time)\b|import execute|"run
 test-timed: setup
 	@for turn in $$(seq $(TIMES)); do echo "test-timed: $$turn of $(TIMES)"; \
 	cargo test --quiet --locked -p iogauge-engine -p iogauge-nbd || exit 1; \
-	$(PYTEST) --dist worksteal -m "not slow" -k "not on_a_drive_model and not every_drive" \
+	$(PYTEST) --dist worksteal -m "not slow and not release" -k "not on_a_drive_model and not every_drive" \
 	$$(grep -lrE --include='test_*.py' '$(TIMED)' tests/fast tests/traps) || exit 1; done
 
 test-system: test-devices
@@ -111,7 +112,7 @@ test-devices: setup
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
-	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m "not alone and not fleet" $(SYSTEM_TESTS)
+	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m "not alone and not fleet and not release" $(SYSTEM_TESTS)
 
 # Fleets of real processes in network namespaces: killed, cut off, on a full disk. They mostly wait: for steps, and for
 # leases to end.
@@ -124,6 +125,11 @@ test-fleet: setup
 
 test-alone: setup
 	@$(BIN)/python -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests/system)
+
+# What the others test in fewer cases. Those in the guest need make vm-image.
+test-release: setup
+	@[ "$$(id -u)" = 0 ] || { echo "make test-release needs root: it makes loop and zram devices" >&2; exit 1; }
+	@$(PYTEST) --dist loadgroup -m release $$(grep -rl --include='test_*.py' 'mark\.release' tests)
 
 VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4 taskset dpkg-buildpackage dh
 
@@ -143,7 +149,7 @@ test-vm: vm-image
 	@$(MAKE) --no-print-directory test-vm-guests
 
 test-vm-guests:
-	@$(PYTEST) --dist loadfile --no-loadscope-reorder $(VM)
+	@$(PYTEST) --dist loadfile --no-loadscope-reorder -m "not release" $(VM)
 
 # Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
 fuzz: setup

@@ -29,5 +29,5 @@ iogauge --version
 iogauge review model:p4800x model:p3700-800g --suite write-pressure --pace quick --output saved
 iogauge report saved --output report.html
 iogauge run --name=reads --filename=target.bin --size=64m --rw=randread --bs=4k --direct=1 --runtime=1 --time_based
-python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal -m "not slow" \
+python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal -m "not slow and not release" \
     --ignore tests/fast/house tests/fast tests/published tests/traps

@@ -70,7 +70,7 @@ def mount(tmp_path: Path, undo: contextlib.ExitStack) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def _chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Root has no sandbox of Chromium's, and these pages are our own.
         opened = playwright.chromium.launch(executable_path=pages.CHROMIUM, args=["--no-sandbox"])
@@ -78,7 +78,20 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session", params=pages.KINDS)
+@pytest.fixture
+def browser(_chromium: Browser) -> Iterator[Browser]:
+    """A browser whose windows close with the test, since one that is left open goes on drawing."""
+    yield _chromium
+    for context in _chromium.contexts:
+        context.close()
+
+
+_KINDS = [
+    pytest.param(kind, marks=pytest.mark.release) if kind == pages.LONG else kind for kind in pages.KINDS
+]
+
+
+@pytest.fixture(scope="session", params=_KINDS)
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of each kind of report."""
     return pages.report(request.param, tmp_path_factory)

@@ -70,6 +70,7 @@ class Parts(HTMLParser):
                 self.names |= {f"{tag}.{NUMBERED.sub('', word)}" for word in (value or "").split()}
 
 
+@pytest.mark.release
 def test_few_reports_have_every_part_of_all(tmp_path_factory: pytest.TempPathFactory) -> None:
     """So what is looked at in these alone is looked at in all."""
     parts = {kind: Parts(pages.report(kind, tmp_path_factory)).names for kind in pages.KINDS}
@@ -84,6 +85,7 @@ def unfold(page: Page) -> None:
     page.evaluate(SHORTEN)
 
 
+@pytest.mark.parametrize("report", OF_EVERY_PART, indirect=True)
 def test_axe_finds_nothing_folded_or_unfolded(browser: Browser, report: Path) -> None:
     page = shown(browser, report, 1280, 720)
     assert violations(page) == []

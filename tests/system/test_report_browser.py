@@ -14,7 +14,6 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 from iogauge.cli import main
-from iogauge.suites import DEFAULT
 from tests import reviews
 from tests.reviews import Drive
 from tests.system import pages
@@ -82,7 +81,7 @@ def test_all_charts_are_drawn_within_the_page_and_nothing_goes_wrong(
             chart.querySelectorAll("[data-plot] svg :is(.mark-symbol, .mark-line, .mark-rect) path").length,
         ]))"""
     )
-    for suite in DEFAULT:
+    for suite in pages.COMPARED:
         kinds = ("percentiles", "over-time-1", "over-time-2", "heat-1", "heat-2")
         assert {f"{suite}-{kind}" for kind in kinds} <= set(marks)
         assert f"compared-1-{suite}-1" in marks

@@ -22,6 +22,10 @@ from tests.suite_runs import assert_whole, cut_down, reviewed, reviewed_whole, t
 
 CONTROL = Path("/sys/class/zram-control")
 
+FEW = ("many-drives", "mixed", "pts-write-saturation", "quick", "stack-overhead", "write-pressure")
+"""Suites that CI runs on devices too: one of several targets, one that preconditions, one that sets up layers, one that
+searches, and the shortest of the others. All run on models and files."""
+
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(not CONTROL.exists(), reason="needs zram"),
@@ -78,7 +82,9 @@ def devices() -> Iterator[list[str]]:
             (CONTROL / "hot_remove").write_text(number)
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize(
+    "suite", [suite if suite in FEW else pytest.param(suite, marks=pytest.mark.release) for suite in SUITES]
+)
 def test_on_a_block_device(
     suite: str,
     devices: list[str],

@@ -1,4 +1,4 @@
-"""The default review of an NVMe drive at the quick pace."""
+"""Reviews of an NVMe drive at the quick pace: by one suite, and the default one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,24 +20,29 @@ REVIEW_S = 1500
 
 
 @pytest.mark.timeout(1800)
-def test_the_default_review_completes_and_is_judged(guest: Guest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suites", [("mixed",), pytest.param(DEFAULT, marks=pytest.mark.release)], ids=len)
+def test_a_review_completes_and_is_judged(suites: Sequence[str], guest: Guest, tmp_path: Path) -> None:
     path = drive(guest, "B2")
-    refused = guest.iogauge(f"review {path} --destroy A1 --yes --output /tmp/refused")
+    output = f"/tmp/review-of-{len(suites)}"
+    chosen = " ".join(f"--suite {suite}" for suite in suites)
+    refused = guest.iogauge(f"review {path} --destroy A1 --yes {chosen} --output /tmp/refused")
     assert refused.status != 0
     assert "is not this device" in refused.err
-    ran = guest.iogauge(f"review {path} --destroy B2 --yes --output /tmp/review --json", patience_s=REVIEW_S)
+    ran = guest.iogauge(
+        f"review {path} --destroy B2 --yes {chosen} --output {output} --json", patience_s=REVIEW_S
+    )
     review = json.loads(ran.ok())
     assert review["failed"] == []
-    assert [plan["suite"] for plan in review["plans"]] == list(DEFAULT)
+    assert [plan["suite"] for plan in review["plans"]] == list(suites)
     assert any(plan["findings"] for plan in review["plans"])
     for plan in review["plans"]:
         assert plan["missing"] == []
         assert len(plan["steps"]) >= 3
         assert all(step["ios"] > 0 and not step["errors"] for step in plan["steps"])
     # A report needs no drive, so it is written where that takes seconds.
-    saved = io.BytesIO(base64.b64decode(guest.sh("tar -C /tmp -c review | base64")))
+    saved = io.BytesIO(base64.b64decode(guest.sh(f"tar -C {output} -c . | base64")))
     with tarfile.open(fileobj=saved) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(tmp_path / "review", filter="data")
     page = iogauge.write_report(tmp_path / "review", output=tmp_path / "review.html")
     assert page.stat().st_size > 100_000
     assert page.read_text()[:15].lower() == "<!doctype html>"

@@ -28,7 +28,7 @@ def drawn(settings: Settings) -> Finding:
     from tests.system import pages
 
     if pages.CHROMIUM is None:
-        return Finding(skipped="there is no Chromium: apt-get install chromium")
+        return Finding(skipped="there is no Chromium: apt-get install chromium-headless-shell")
     spent: dict[str, list[float]] = {}
     with commands.reviews() as folder, sync_playwright() as playwright:
         commands.run(f"report {' '.join(commands.DRIVES)} --output page.html", folder)

@@ -1,7 +1,9 @@
-//! Sets how the scheduler and the block layer prefer a worker's thread: fio's nice, prio and prioclass.
+//! Sets how the scheduler and the block layer prefer a worker's thread: fio's nice, prio and prioclass, and a real-time
+//! priority for the instant of a common start.
 #![allow(unsafe_code)]
 
 use std::io;
+use std::marker::PhantomData;
 
 use crate::error::Error;
 
@@ -52,9 +54,66 @@ pub fn set_io_priority(priority: Option<u16>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Keeps the calling thread ahead of all others of the computer until it is dropped, so that no busy process delays it.
+/// Changes nothing where the kernel permits no real-time priority, or the thread has another policy than the usual one.
+///
+/// Without an I/O priority of its own, a thread has that of the real-time class meanwhile.
+pub(crate) struct Urgent {
+    is_raised: bool,
+    /// Another thread cannot drop it.
+    of_thread: PhantomData<*const ()>,
+}
+
+impl Urgent {
+    pub(crate) fn raise() -> Urgent {
+        // SAFETY: the call takes a number; 0 is the calling thread.
+        let is_usual = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;
+        Urgent {
+            is_raised: is_usual && set_policy(libc::SCHED_FIFO, 1),
+            of_thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for Urgent {
+    fn drop(&mut self) {
+        if self.is_raised {
+            set_policy(libc::SCHED_OTHER, 0);
+        }
+    }
+}
+
+/// Sets the scheduling policy and the static priority of the calling thread; returns whether the kernel permits it.
+fn set_policy(policy: libc::c_int, priority: libc::c_int) -> bool {
+    let parameter = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: `parameter` is a valid sched_param during the call; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, policy, &parameter) == 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_urgent_for_a_while_and_keeps_its_nice_value() {
+        // SAFETY: the call takes a number; 0 is the calling thread.
+        let policy = || unsafe { libc::sched_getscheduler(0) };
+        std::thread::spawn(move || {
+            add_nice(3).unwrap();
+            let (usual, before) = (policy(), nice());
+            let urgent = Urgent::raise();
+            assert_eq!(policy() == libc::SCHED_FIFO, urgent.is_raised);
+            // Within an urgent while, a second one changes nothing.
+            drop(Urgent::raise());
+            assert_eq!(policy() == libc::SCHED_FIFO, urgent.is_raised);
+            drop(urgent);
+            assert_eq!((policy(), nice()), (usual, before));
+        })
+        .join()
+        .unwrap();
+    }
 
     fn io_priority() -> libc::c_long {
         // SAFETY: the call takes numbers only; `who` 0 is the calling thread.

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use iogauge_core::Nanos;
 
 use crate::clock::{Clock, monotonic_ns};
+use crate::priority::Urgent;
 
 /// How a thread waits. Copied into each engine.
 #[derive(Clone, Copy, Debug)]
@@ -131,10 +132,12 @@ pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> b
 /// A process that keeps its CPU busy from its start on would let the next one wait for 4 ms, the kernel's default. It
 /// sleeps, since the kernel lets a thread that yields go on before those of other sessions.
 pub fn start_together(instant: Nanos, is_stopped: impl Fn() -> bool) -> Option<Nanos> {
+    let urgent = Urgent::raise();
     if !sleep_until_monotonic(instant, is_stopped) {
         return None;
     }
     let started = monotonic_ns();
+    drop(urgent);
     sleep(STARTING);
     Some(started)
 }

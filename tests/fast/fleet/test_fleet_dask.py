@@ -17,7 +17,8 @@ import pytest
 import iogauge.fleet
 from iogauge.errors import IogaugeError
 from iogauge.fleet import Fleet
-from iogauge.fleet.dask.cluster import connected, local_fleet, own_scheduler
+from iogauge.fleet.control.link import LinkError
+from iogauge.fleet.dask.cluster import connected, links_to, local_fleet, own_scheduler
 from iogauge.fleet.keys import key_files, make_keys
 from iogauge.fleet.progress import FleetProgress
 from iogauge.reviews.ordering import in_order
@@ -225,6 +226,17 @@ def test_a_fleet_of_this_computer_has_tls(tmp_path: Path, keys: Path | None) -> 
         assert received <= answered <= time.monotonic_ns()
         exchange = links[1].exchange(timeout_s=600)
         assert exchange.sent_ns <= exchange.received_ns <= exchange.answered_ns <= exchange.returned_ns
+
+
+def test_a_worker_that_goes_before_it_has_its_host_is_not_awaited() -> None:
+    make_keys("keys", ["x"])
+    with (
+        own_scheduler(host="127.0.0.1", keys=Path("keys")) as (scheduler, security),
+        connected(scheduler.address, security) as client,
+    ):
+        (link,) = links_to(client, {"gone": "tls://127.0.0.1:1"})
+        with pytest.raises(LinkError, match="its worker is gone"):
+            link.call("preflight").result(timeout=600)
 
 
 def test_the_workers_of_a_scheduler_are_the_hosts() -> None:

@@ -34,7 +34,7 @@ SLOW = pytest.mark.slow
 
 ON_FILES = {"commit-latency", "mixed", "pts-write-saturation", "quick", "write-pressure"}
 """Suites that run on files among the quick tests: requests of every kind, a search, repeats of a round. The others are
-slow on files, as they run in real time."""
+left to a release, as they run in real time."""
 ON_FLASH = {"burst-credit", "idle-power", "mixed", "pts-write-saturation", "wake-latency", "write-pressure"}
 """Suites that run on flash among the quick tests: those whose steps or figures are others there."""
 
@@ -90,7 +90,8 @@ def test_on_a_drive_model(
 
 
 @pytest.mark.parametrize(
-    "suite", [pytest.param(suite, marks=SLOW if suite not in ON_FILES else ()) for suite in SUITES]
+    "suite",
+    [pytest.param(suite, marks=pytest.mark.release if suite not in ON_FILES else ()) for suite in SUITES],
 )
 def test_on_a_file(suite: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reviewed_whole(suite, files, tmp_path, capsys, "--size=32m")

@@ -18,7 +18,7 @@ from tests.fast.web.client import HOST, ORIGIN, TOKEN, Client
 from tests.fast.web.running import own_runtime
 from tests.reviews import Drive
 
-REQUESTS = 1000
+REQUESTS = [pytest.param(100, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.release)]
 VIEWS = {
     "/": ("search", "drive", "host", "suite", "tag", "since", "until", "order", "offset", "review", "save"),
     "/reviews/rows": ("search", "order", "offset", "since", "until"),
@@ -69,12 +69,12 @@ def hostile(source: random.Random) -> str:
     return quote(source.choice(texts).encode("utf-8", "surrogatepass"), safe="/%")
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("requests", REQUESTS)
 @pytest.mark.parametrize("view", VIEWS)
-def test_no_address_breaks_a_view(client: Client, view: str) -> None:
+def test_no_address_breaks_a_view(client: Client, view: str, requests: int) -> None:
     source = random.Random(view)
     answered = set()
-    for _ in range(REQUESTS):
+    for _ in range(requests):
         names = source.choices([*VIEWS[view], "unknown", ""], k=source.randrange(4))
         query = "&".join(f"{name}={hostile(source)}" for name in names)
         path = view + hostile(source) if view.endswith("/") and len(view) > 1 else view
@@ -89,9 +89,9 @@ def test_no_address_breaks_a_view(client: Client, view: str) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("requests", REQUESTS)
 @pytest.mark.parametrize("address", CHANGES)
-def test_no_content_breaks_a_change(client: Client, address: str) -> None:
+def test_no_content_breaks_a_change(client: Client, address: str, requests: int) -> None:
     source = random.Random(address)
     words = (
         "review",
@@ -116,7 +116,7 @@ def test_no_content_breaks_a_change(client: Client, address: str) -> None:
             return {source.choice(words): value(depth + 1) for _ in range(source.randrange(4))}
         return (None, True, -1, 10**30, 1.5, "../a", source.choice(("", "none", "\0", "x" * 3000)))[kind]
 
-    for _ in range(REQUESTS // 4):
+    for _ in range(requests // 4):
         answer = client.post(address, value())
         assert 400 <= answer.status < 500, (address, answer.text)
     headers = {
@@ -125,7 +125,7 @@ def test_no_content_breaks_a_change(client: Client, address: str) -> None:
         "sec-fetch-site": "same-origin",
         "host": HOST,
     }
-    for _ in range(REQUESTS // 4):
+    for _ in range(requests // 4):
         body = source.choice(
             (source.randbytes(source.randrange(60)), b"[" * 5000, b'{"a":' * 3000, b"{}\xff", b"")
         )

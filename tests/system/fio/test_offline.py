@@ -72,6 +72,7 @@ def reported_thrice(of_run: list[dict[str, dict[str, Any]]], job: str) -> bool:
     return sum(later - earlier > ios[-1] / 20 for earlier, later in pairwise(ios)) >= 3
 
 
+@pytest.mark.release
 def test_a_search_and_what_follows_come_back_with_fios_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
         assert main([command, str(saved)]) == 0
 
 
+@pytest.mark.release
 def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 use crate::Engine;
 use crate::engines::{Buffers, Ended};
 use crate::error::Error;
+use crate::priority::Urgent;
 use crate::run::exchange::{READING, Signals};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::{Guard, Revocable};
@@ -54,11 +55,17 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Runs until the worker is finished. Calls `ramped` once the ramp is over, if there is one.
+    /// Runs until the worker is finished. Drops `urgent` once its first request was submitted. Calls `ramped` once the
+    /// ramp is over, if there is one.
     ///
     /// # Errors
     /// If the engine itself fails, or what was written cannot be made durable. Failed requests are completions.
-    pub fn run<E: Engine>(&self, engine: &mut E, mut ramped: impl FnMut()) -> Result<End, Error> {
+    pub fn run<E: Engine>(
+        &self,
+        engine: &mut E,
+        mut urgent: Option<Urgent>,
+        mut ramped: impl FnMut(),
+    ) -> Result<End, Error> {
         let limit = self.submit_batch.min(self.iodepth) as usize;
         let mut batch: Vec<Request> = Vec::with_capacity(limit);
         let mut done: Vec<Completion> = Vec::with_capacity(self.iodepth as usize);
@@ -148,6 +155,9 @@ impl Loop<'_> {
             while submitted < batch.len() {
                 submitted += engine.submit(&batch[submitted..])?;
                 calls += 1;
+            }
+            if calls > 0 {
+                drop(urgent.take());
             }
             if !E::BLOCKS {
                 looked_at = if calls > 0 {

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::engines::files;
 use crate::engines::{Engine, StampLog, UseEngine, open};
 use crate::error::Error;
-use crate::priority;
+use crate::priority::{self, Urgent};
 use crate::run::exchange::{Signals, Slices, slices_like};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::Revocable;
@@ -236,6 +236,9 @@ impl UseEngine for InThread<'_> {
         }
         // Before the wait, so that it delays neither the first request nor other threads that start on this CPU.
         let mut before = affinity::thread_usage();
+        // Hosts that are processes of one computer wait for the same instant: whoever comes late is not to come later.
+        let starts_together = thread.run.start_at_ns.is_some() && begins == 0;
+        let urgent = starts_together.then(Urgent::raise);
         self.wait_for(start);
         let mut cpus = vec![affinity::current_cpu()];
         let settle = || files::invalidate(&thread.plan);
@@ -256,7 +259,7 @@ impl UseEngine for InThread<'_> {
                 _ => 0,
             },
         };
-        let end = looping.run(&mut engine, || before = affinity::thread_usage());
+        let end = looping.run(&mut engine, urgent, || before = affinity::thread_usage());
         let usage = affinity::thread_usage().since(before);
         let last = affinity::current_cpu();
         if !cpus.contains(&last) {

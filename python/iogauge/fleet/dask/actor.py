@@ -26,6 +26,8 @@ class Answer:
     error: Exception | None = None
 
 
+_LOOK_S = 1.0
+"""Between two checks whether the worker is still there that is to have the actor."""
 _SHORT = frozenset({"renew", "start", "events"})
 """Methods that cannot wait until a long file is read or a drive answers: a lease would end, or a host seem to hang."""
 
@@ -87,6 +89,8 @@ class DaskLink:
         is known to have ended, ``kill`` kills it if it can be.
         """
         self.name = name
+        self._client = client
+        self._worker = address
         self._has_ended = has_ended
         self._kill = kill
         self._loop = loop_of(client)
@@ -146,9 +150,8 @@ class DaskLink:
 
     async def _echo_place(self) -> EchoPlace | None:
         try:
-            if self._actor is None:
-                self._actor = await self._task
-            place: EchoPlace | None = await self._actor.echo(self._address)
+            actor = await self._placed()
+            place: EchoPlace | None = await actor.echo(self._address)
         except Exception as error:
             raise LinkError(str(error) or type(error).__name__) from None
         return place
@@ -157,21 +160,32 @@ class DaskLink:
         """Call a method of the host; see ``Link``."""
         return asyncio.run_coroutine_threadsafe(self._answered(method, arguments), self._loop)
 
+    async def _placed(self) -> Actor:
+        """Wait until the worker has the actor. Raise LinkError if it is gone before: Dask waits for it without end."""
+        if self._actor is None:
+            placing = asyncio.ensure_future(self._task)
+            while not (await asyncio.wait({placing}, timeout=_LOOK_S))[0]:
+                scheduler = self._client.scheduler
+                if scheduler is None or not await scheduler.ncores(workers=[self._worker]):
+                    placing.cancel()
+                    raise LinkError("its worker is gone")
+            self._actor = await placing
+        return self._actor
+
     async def _answered(self, method: str, arguments: tuple[Any, ...]) -> Any:
         try:
-            if self._actor is None:
-                self._actor = await self._task
+            actor = await self._placed()
             if method == "exchange":
-                answer = await self._actor.exchange()
+                answer = await actor.exchange()
             elif method == "stop":
                 # In both threads, since it may come twice: the first can be busy for long, and the second may be ahead
                 # of a ``begin`` that waits for the first.
-                self._actor.ask(method)
-                answer = await self._actor.ask_short(method)
+                actor.ask(method)
+                answer = await actor.ask_short(method)
             elif method in _SHORT:
-                answer = await self._actor.ask_short(method, *arguments)
+                answer = await actor.ask_short(method, *arguments)
             else:
-                answer = await self._actor.ask(method, *arguments)
+                answer = await actor.ask(method, *arguments)
         except Exception as error:
             raise LinkError(str(error) or type(error).__name__) from None
         if answer.error is not None:

@@ -58,3 +58,18 @@ def test_the_table_has_a_row_for_each_figure_and_names_the_lost(tmp_path: Path) 
     assert dict(one["labels"]) == {"zone": "east"}
     (lost,) = (row for row in table.to_pylist() if row["host"] == "h1")
     assert (lost["outcome"], lost["step"], lost["figure"]) == ("lost", None, None)
+
+
+def test_processes_give_the_same_table_and_say_what_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = fleet(tmp_path / "fleet", [(host(f"h{number}"), [[1000] * 40] * 3) for number in range(3)])
+    here = opened.table()
+    for saved in opened.hosts:
+        (opened.review(saved.name).path / "computed.json").unlink()
+    monkeypatch.setattr("iogauge.fleet.merge.table._FEW", 0)
+    assert opened.table() == here
+    (opened.review("h2").path / "manifest.json").write_text("{}")
+    with pytest.raises(IogaugeError, match="h2") as raised:
+        opened.table()
+    assert raised.value.hint

@@ -67,7 +67,7 @@ def test_thirty_kills_at_random_instants(folder: Path) -> None:
         killed(machine, dice, owner, guardian)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("name", NAMES)
 def test_a_thousand_kills_at_random_instants(name: str, folder: Path) -> None:
     dice = random.Random(f"1000 {name}")

@@ -138,7 +138,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         latencies: 0,
     };
     assert!(matches!(
-        looping.run(&mut device, || ()),
+        looping.run(&mut device, None, || ()),
         Ok(End::Finished(_))
     ));
     let held = device.latencies as f64 / device.now.get() as f64 / f64::from(iodepth);
