@@ -1,5 +1,6 @@
 # The one door to the project: everything is installed, from locked versions, into .venv of this checkout.
-# Needs Python 3.11+, cargo and make. Nothing needs root but test-system, test-vm and the zram part of bench.
+# Needs Python 3.11+, cargo and make. Nothing needs root but test-system, test-fleet, test-vm,
+# test-release and the zram part of bench.
 
 UV_VERSION := 0.13.8
 UV_MINIMUM := 0.9.0
@@ -24,7 +25,7 @@ SLOW = $$(grep -rl --include='test_*.py' 'mark\.slow' tests/fast tests/published
 
 SYSTEM_TOOLS := blkparse chromium-headless-shell fio losetup nbdcopy nbdinfo qemu-img strace addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check check-python check-rust test test-slow test-all test-timed test-system test-devices \
+.PHONY: help setup system-tools check check-python check-rust test test-slow test-all test-timed test-system test-devices \
 	test-alone test-fleet test-release vm-image test-vm test-vm-guests test-wheel test-arm fuzz demo docs man bench wheels deb image clean
 .DEFAULT_GOAL := help
 
@@ -37,7 +38,7 @@ help:
 	@echo "make test-timed   TIMES over (20): tests that read a clock or start processes and threads; for a busy machine"
 	@echo "make test-system  as root: real block devices, fio cross-checks"
 	@echo "make test-fleet   as root: fleets that lose hosts, controllers and networks (minutes)"
-	@echo "make test-release as root: what the others test in fewer cases; before a release (an hour)"
+	@echo "make test-release as root: cases that the other tests leave out; before a release (an hour)"
 	@echo "make test-vm      as root: a guest in QEMU with NVMe drives (minutes; downloads Debian once)"
 	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
 	@echo "make docs         the documents as a searchable site, in site/"
@@ -107,11 +108,13 @@ LONGEST := $(addprefix tests/system/,test_review_kill.py test_suites_block.py te
 	fio/test_generated_jobs.py test_report_first_screen.py)
 SYSTEM_TESTS = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell find tests/system -name 'test_*.py')))
 
-test-devices: setup
+system-tools:
 	@[ "$$(id -u)" = 0 ] || { echo "make test-system needs root: it makes loop, zram and device-mapper devices" >&2; exit 1; }
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
+
+test-devices: setup system-tools
 	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m "not alone and not fleet and not release" $(SYSTEM_TESTS)
 
 # Fleets of real processes in network namespaces: killed, cut off, on a full disk. They mostly wait: for steps, and for
@@ -126,10 +129,9 @@ test-fleet: setup
 test-alone: setup
 	@$(BIN)/python -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests/system)
 
-# What the others test in fewer cases. Those in the guest need make vm-image.
-test-release: setup
-	@[ "$$(id -u)" = 0 ] || { echo "make test-release needs root: it makes loop and zram devices" >&2; exit 1; }
-	@$(PYTEST) --dist loadgroup -m release $$(grep -rl --include='test_*.py' 'mark\.release' tests)
+# Cases that the other tests leave out.
+test-release: vm-image system-tools
+	@$(PYTEST) --dist loadgroup -m release tests/fast tests/published tests/traps tests/system tests/vm
 
 VM_TOOLS := qemu-system-x86_64 mmdebstrap mkfs.ext4 taskset dpkg-buildpackage dh
 

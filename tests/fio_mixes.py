@@ -48,7 +48,7 @@ CASES = {
     "aligned-to-less": Case(("rw=randread", "bsrange=4k-16k", "blockalign=512", "size=2g"), 2048 * MIB),
     "read-and-write-splits": Case(("rw=randrw", "bssplit=4k/80:64k/20,4k/20:128k/80", "size=8g"), 8192 * MIB),
     "other-smallest": Case(("rw=randrw", "bsrange=4k-16k,8k-32k", "size=64m"), 64 * MIB, seeds=32),
-    "passes": Case(("rw=randread", "bssplit=4k/50:64k/50", "size=2g", "io_size=5g"), 5120 * MIB),
+    "passes": Case(("rw=randread", "bssplit=4k/50:64k/50", "size=512m", "io_size=1280m"), 1280 * MIB),
 }
 
 Request = tuple[str, int]

@@ -87,7 +87,8 @@ def browser(_chromium: Browser) -> Iterator[Browser]:
 
 
 _KINDS = [
-    pytest.param(kind, marks=pytest.mark.release) if kind == pages.LONG else kind for kind in pages.KINDS
+    pytest.param(kind, marks=pytest.mark.release) if kind == pages.LONGEST_KIND else kind
+    for kind in pages.KINDS
 ]
 
 

@@ -173,6 +173,7 @@ def test_a_killed_review_completes_with_the_same_plan_and_seeds(kills: int, tmp_
     lives = completing = 0
     while lives < kills or completing < 3:
         lives += 1
+        assert lives < 4 * kills, last_output(folder)
         before = len(visible(folder))
         # Half of the kills fall anywhere before a run begins, the others within one or between two.
         from_a_run = chance.random() < 0.5

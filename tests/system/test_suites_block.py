@@ -24,7 +24,8 @@ CONTROL = Path("/sys/class/zram-control")
 
 FEW = ("many-drives", "mixed", "pts-write-saturation", "quick", "stack-overhead", "write-pressure")
 """Suites that CI runs on devices too: one of several targets, one that preconditions, one that sets up layers, one that
-searches, and the shortest of the others. All run on models and files."""
+searches, and the shortest of the others. The others are left to a release; all run on models, and those of the default
+review on files."""
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),

@@ -54,33 +54,55 @@ pub fn set_io_priority(priority: Option<u16>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps the calling thread ahead of all others of the computer until it is dropped, so that no busy process delays it.
-/// Changes nothing where the kernel permits no real-time priority, or the thread has another policy than the usual one.
+/// A real-time priority of the calling thread, until it is dropped: no busy process delays the thread.
 ///
-/// Without an I/O priority of its own, a thread has that of the real-time class meanwhile.
-pub(crate) struct Urgent {
-    is_raised: bool,
-    /// Another thread cannot drop it.
-    of_thread: PhantomData<*const ()>,
+/// Nothing changes where the kernel permits no such priority, or the thread has another policy than the usual one. Threads
+/// that the thread or the kernel starts for it do not inherit the priority. Meanwhile a thread without an I/O priority has
+/// the real-time I/O class.
+pub(crate) struct RealTimePriority {
+    /// The timer slack of before, ns, if the priority was raised: a change of policy sets it to the kernel's default.
+    slack_ns: Option<libc::c_int>,
+    not_send: PhantomData<*const ()>,
 }
 
-impl Urgent {
-    pub(crate) fn raise() -> Urgent {
-        // SAFETY: the call takes a number; 0 is the calling thread.
-        let is_usual = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_OTHER;
-        Urgent {
-            is_raised: is_usual && set_policy(libc::SCHED_FIFO, 1),
-            of_thread: PhantomData,
+impl RealTimePriority {
+    pub(crate) fn raise() -> RealTimePriority {
+        // SAFETY: the calls take numbers only; 0 is the calling thread.
+        let (policy, slack_ns) = unsafe {
+            (
+                libc::sched_getscheduler(0),
+                libc::prctl(libc::PR_GET_TIMERSLACK),
+            )
+        };
+        let raised = policy == libc::SCHED_OTHER
+            && set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1);
+        RealTimePriority {
+            slack_ns: raised.then_some(slack_ns),
+            not_send: PhantomData,
         }
     }
 }
 
-impl Drop for Urgent {
+impl Drop for RealTimePriority {
     fn drop(&mut self) {
-        if self.is_raised {
-            set_policy(libc::SCHED_OTHER, 0);
+        let Some(slack_ns) = self.slack_ns else {
+            return;
+        };
+        // Without CAP_SYS_NICE, the kernel does not let a thread take back SCHED_RESET_ON_FORK.
+        if !set_policy(libc::SCHED_OTHER, 0) {
+            set_policy(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0);
         }
+        // SAFETY: the call takes numbers only, and cannot fail with a positive one.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong) };
     }
+}
+
+/// Whether the calling thread has a real-time priority.
+#[cfg(test)]
+pub(crate) fn is_real_time() -> bool {
+    // SAFETY: the call takes a number; 0 is the calling thread.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO
 }
 
 /// Sets the scheduling policy and the static priority of the calling thread; returns whether the kernel permits it.
@@ -97,19 +119,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_urgent_for_a_while_and_keeps_its_nice_value() {
-        // SAFETY: the call takes a number; 0 is the calling thread.
-        let policy = || unsafe { libc::sched_getscheduler(0) };
+    fn after_a_real_time_priority_a_thread_is_as_before() {
+        // SAFETY: the call takes numbers only.
+        let slack_ns = || unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
         std::thread::spawn(move || {
             add_nice(3).unwrap();
-            let (usual, before) = (policy(), nice());
-            let urgent = Urgent::raise();
-            assert_eq!(policy() == libc::SCHED_FIFO, urgent.is_raised);
-            // Within an urgent while, a second one changes nothing.
-            drop(Urgent::raise());
-            assert_eq!(policy() == libc::SCHED_FIFO, urgent.is_raised);
-            drop(urgent);
-            assert_eq!((policy(), nice()), (usual, before));
+            crate::wait::sharpen_timer();
+            let before = (is_real_time(), nice(), slack_ns());
+            let priority = RealTimePriority::raise();
+            let is_raised = priority.slack_ns.is_some();
+            assert_eq!(is_real_time(), is_raised);
+            // A second one on the same thread changes nothing.
+            drop(RealTimePriority::raise());
+            assert_eq!(is_real_time(), is_raised);
+            assert!(!std::thread::spawn(is_real_time).join().unwrap());
+            drop(priority);
+            assert_eq!((is_real_time(), nice(), slack_ns()), before);
         })
         .join()
         .unwrap();

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use iogauge_core::Nanos;
 
 use crate::clock::{Clock, monotonic_ns};
-use crate::priority::Urgent;
+use crate::priority::RealTimePriority;
 
 /// How a thread waits. Copied into each engine.
 #[derive(Clone, Copy, Debug)]
@@ -129,15 +129,16 @@ pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> b
 /// Waits for an instant of the host's CLOCK_MONOTONIC at which other processes of this computer start, too, lets them
 /// start, and returns when it started itself. Returns `None` if `is_stopped` returned true before.
 ///
-/// A process that keeps its CPU busy from its start on would let the next one wait for 4 ms, the kernel's default. It
-/// sleeps, since the kernel lets a thread that yields go on before those of other sessions.
+/// The thread has a real-time priority until the instant. After it, the thread sleeps: where that priority is not
+/// permitted, a process that keeps its CPU busy lets the next one wait for 4 ms, the kernel's default. Yielding is not
+/// enough, since the kernel lets a thread that yields go on before those of other sessions.
 pub fn start_together(instant: Nanos, is_stopped: impl Fn() -> bool) -> Option<Nanos> {
-    let urgent = Urgent::raise();
+    let priority = RealTimePriority::raise();
     if !sleep_until_monotonic(instant, is_stopped) {
         return None;
     }
     let started = monotonic_ns();
-    drop(urgent);
+    drop(priority);
     sleep(STARTING);
     Some(started)
 }

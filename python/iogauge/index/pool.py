@@ -27,7 +27,8 @@ MEMORY_BYTES = 2 << 30
 """What the kernel allows a process."""
 NICE = 19
 """Added to the priority of a process: on a machine that is always busy, reading takes minutes."""
-_CHUNK = 8
+CHUNK = 8
+"""So many reviews a process reads at a time."""
 _AHEAD = 4
 """Chunks begun for each process before the first is taken."""
 _LOOK_S = 0.2
@@ -44,10 +45,12 @@ def results_of(
     ended_early: Callable[[S], T],
     stop: Event,
     few: int = FEW,
+    chunk: int = CHUNK,
 ) -> Iterator[tuple[S, T]]:
     """Yield the items with their results, in order, until ``stop`` is set, which ends the processes.
 
-    ``ended_early`` gives the result of an item that ended its process. Up to ``few`` items are read in this process.
+    ``ended_early`` gives the result of an item that ended its process. Up to ``few`` items are read in this process; of
+    more, each process reads ``chunk`` at a time.
     """
     if len(items) <= few:
         for item in items:
@@ -60,13 +63,13 @@ def results_of(
     while done < len(items) and not stop.is_set():
         try:
             for pair in _read(
-                function, items[done:], processes=processes, chunk=_CHUNK, ahead=_AHEAD, stop=stop
+                function, items[done:], processes=processes, chunk=chunk, ahead=_AHEAD, stop=stop
             ):
                 yield pair
                 done += 1
         except BrokenProcessPool:
             # It was one of those that had begun, and nothing says which.
-            begun = items[done : done + _CHUNK * _AHEAD * processes]
+            begun = items[done : done + chunk * _AHEAD * processes]
             for pair in _one_by_one(function, begun, ended_early=ended_early, stop=stop):
                 yield pair
                 done += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import main
-from iogauge.suites import SUITES
+from iogauge.suites import DEFAULT, SUITES
 from tests.suite_runs import (
     RUNTIME,
     announced,
@@ -33,8 +33,8 @@ LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
 SLOW = pytest.mark.slow
 
 ON_FILES = {"commit-latency", "mixed", "pts-write-saturation", "quick", "write-pressure"}
-"""Suites that run on files among the quick tests: requests of every kind, a search, repeats of a round. The others are
-left to a release, as they run in real time."""
+"""Suites that run on files among the quick tests: requests of every kind, a search, repeats of a round. The others
+run in real time: those of the default review are slow tests, the rest is left to a release."""
 ON_FLASH = {"burst-credit", "idle-power", "mixed", "pts-write-saturation", "wake-latency", "write-pressure"}
 """Suites that run on flash among the quick tests: those whose steps or figures are others there."""
 
@@ -91,7 +91,12 @@ def test_on_a_drive_model(
 
 @pytest.mark.parametrize(
     "suite",
-    [pytest.param(suite, marks=pytest.mark.release if suite not in ON_FILES else ()) for suite in SUITES],
+    [
+        pytest.param(
+            suite, marks=() if suite in ON_FILES else SLOW if suite in DEFAULT else pytest.mark.release
+        )
+        for suite in SUITES
+    ],
 )
 def test_on_a_file(suite: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reviewed_whole(suite, files, tmp_path, capsys, "--size=32m")

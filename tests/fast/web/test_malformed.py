@@ -18,7 +18,7 @@ from tests.fast.web.client import HOST, ORIGIN, TOKEN, Client
 from tests.fast.web.running import own_runtime
 from tests.reviews import Drive
 
-REQUESTS = [pytest.param(100, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.release)]
+REQUEST_COUNTS = [pytest.param(100, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.release)]
 VIEWS = {
     "/": ("search", "drive", "host", "suite", "tag", "since", "until", "order", "offset", "review", "save"),
     "/reviews/rows": ("search", "order", "offset", "since", "until"),
@@ -69,7 +69,7 @@ def hostile(source: random.Random) -> str:
     return quote(source.choice(texts).encode("utf-8", "surrogatepass"), safe="/%")
 
 
-@pytest.mark.parametrize("requests", REQUESTS)
+@pytest.mark.parametrize("requests", REQUEST_COUNTS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_address_breaks_a_view(client: Client, view: str, requests: int) -> None:
     source = random.Random(view)
@@ -89,7 +89,7 @@ def test_no_address_breaks_a_view(client: Client, view: str, requests: int) -> N
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("requests", REQUESTS)
+@pytest.mark.parametrize("requests", REQUEST_COUNTS)
 @pytest.mark.parametrize("address", CHANGES)
 def test_no_content_breaks_a_change(client: Client, address: str, requests: int) -> None:
     source = random.Random(address)

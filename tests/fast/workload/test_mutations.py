@@ -108,8 +108,9 @@ def test_mutants_give_jobs_or_errors_with_a_hint(mutants: int) -> None:
             refused += 1
             assert_helps(parsed, from_file=bool(number % 5))
         else:
+            assert isinstance(parsed, JobFile)
             jobs += 1
-        # The kernel counts what the host of this machine takes, too, which is not there a second time.
+        # The kernel also counts time that a hypervisor took. A slow text is slow each time.
         for _ in range(2):
             if took_s >= SLOWEST_S:
                 _, took_s = timed(text, from_file=bool(number % 5))

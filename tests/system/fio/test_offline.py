@@ -72,12 +72,13 @@ def reported_thrice(of_run: list[dict[str, dict[str, Any]]], job: str) -> bool:
     return sum(later - earlier > ios[-1] / 20 for earlier, later in pairwise(ios)) >= 3
 
 
-@pytest.mark.release
-def test_a_search_and_what_follows_come_back_with_fios_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("suite", ["reader-under-writers", pytest.param("mixed", marks=pytest.mark.release)])
+def test_a_suite_comes_back_with_fios_numbers(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The first of them searches."""
     cut_down(monkeypatch)
-    jobs, saved = planned(tmp_path, "--suite=reader-under-writers", "--suite=mixed", "--runtime=600ms")
+    jobs, saved = planned(tmp_path, f"--suite={suite}", "--runtime=600ms")
     messages = run_offline(jobs, saved, capsys)
     assert re.match(r"(warning: .*\n)?\d+ steps? imported; \d+ steps to run: run ", messages[0]), messages[0]
     assert "none is missing" in messages[-1]

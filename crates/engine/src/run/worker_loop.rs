@@ -10,7 +10,7 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 use crate::Engine;
 use crate::engines::{Buffers, Ended};
 use crate::error::Error;
-use crate::priority::Urgent;
+use crate::priority::RealTimePriority;
 use crate::run::exchange::{READING, Signals};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::{Guard, Revocable};
@@ -55,15 +55,15 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Runs until the worker is finished. Drops `urgent` once its first request was submitted. Calls `ramped` once the
-    /// ramp is over, if there is one.
+    /// Runs until the worker is finished. Drops `priority` after the first submission, or before the first wait if there
+    /// is nothing to submit. Calls `ramped` once the ramp is over, if there is one.
     ///
     /// # Errors
     /// If the engine itself fails, or what was written cannot be made durable. Failed requests are completions.
     pub fn run<E: Engine>(
         &self,
         engine: &mut E,
-        mut urgent: Option<Urgent>,
+        mut priority: Option<RealTimePriority>,
         mut ramped: impl FnMut(),
     ) -> Result<End, Error> {
         let limit = self.submit_batch.min(self.iodepth) as usize;
@@ -115,6 +115,9 @@ impl Loop<'_> {
                 }
                 beginning = in_ramp || !issued || now < self.lets_start_until;
             }
+            if batch.is_empty() {
+                drop(priority.take());
+            }
             let reading = state.worker.reading_back().unwrap_or(READING);
             self.signals.reading_ns.store(reading, Ordering::Relaxed);
             let (min, until) = match want {
@@ -156,9 +159,7 @@ impl Loop<'_> {
                 submitted += engine.submit(&batch[submitted..])?;
                 calls += 1;
             }
-            if calls > 0 {
-                drop(urgent.take());
-            }
+            drop(priority.take());
             if !E::BLOCKS {
                 looked_at = if calls > 0 {
                     engine.stamped()

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::engines::files;
 use crate::engines::{Engine, StampLog, UseEngine, open};
 use crate::error::Error;
-use crate::priority::{self, Urgent};
+use crate::priority::{self, RealTimePriority};
 use crate::run::exchange::{Signals, Slices, slices_like};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::revocable::Revocable;
@@ -236,9 +236,13 @@ impl UseEngine for InThread<'_> {
         }
         // Before the wait, so that it delays neither the first request nor other threads that start on this CPU.
         let mut before = affinity::thread_usage();
-        // Hosts that are processes of one computer wait for the same instant: whoever comes late is not to come later.
-        let starts_together = thread.run.start_at_ns.is_some() && begins == 0;
-        let urgent = starts_together.then(Urgent::raise);
+        // Only the first stage has an instant.
+        let starts_together =
+            thread.run.start_at_ns.is_some() && thread.log_origin.stage == 0 && begins == 0;
+        // A busy process must not delay some of the hosts that start on one computer at the same instant. The C library
+        // gives its threads for POSIX AIO the priority that it sees first, for good.
+        let priority = (starts_together && thread.plan.engine.kind != EngineKind::Posixaio)
+            .then(RealTimePriority::raise);
         self.wait_for(start);
         let mut cpus = vec![affinity::current_cpu()];
         let settle = || files::invalidate(&thread.plan);
@@ -254,12 +258,12 @@ impl UseEngine for InThread<'_> {
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             settle: &settle,
             // Other engines sleep while their first request is under way; a drive is not kept waiting for other hosts.
-            lets_start_until: match (thread.run.start_at_ns, thread.plan.engine.kind) {
-                (Some(_), EngineKind::Null) => start + STARTING,
+            lets_start_until: match thread.plan.engine.kind {
+                EngineKind::Null if starts_together => start + STARTING,
                 _ => 0,
             },
         };
-        let end = looping.run(&mut engine, urgent, || before = affinity::thread_usage());
+        let end = looping.run(&mut engine, priority, || before = affinity::thread_usage());
         let usage = affinity::thread_usage().since(before);
         let last = affinity::current_cpu();
         if !cpus.contains(&last) {

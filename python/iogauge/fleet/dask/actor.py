@@ -27,7 +27,7 @@ class Answer:
 
 
 _LOOK_S = 1.0
-"""Between two checks whether the worker is still there that is to have the actor."""
+"""How often a call checks that the worker is there, until it has the actor."""
 _SHORT = frozenset({"renew", "start", "events"})
 """Methods that cannot wait until a long file is read or a drive answers: a lease would end, or a host seem to hang."""
 
@@ -150,7 +150,7 @@ class DaskLink:
 
     async def _echo_place(self) -> EchoPlace | None:
         try:
-            actor = await self._placed()
+            actor = await self._wait_for_actor()
             place: EchoPlace | None = await actor.echo(self._address)
         except Exception as error:
             raise LinkError(str(error) or type(error).__name__) from None
@@ -160,21 +160,29 @@ class DaskLink:
         """Call a method of the host; see ``Link``."""
         return asyncio.run_coroutine_threadsafe(self._answered(method, arguments), self._loop)
 
-    async def _placed(self) -> Actor:
-        """Wait until the worker has the actor. Raise LinkError if it is gone before: Dask waits for it without end."""
+    async def _wait_for_actor(self) -> Actor:
+        """Wait until the worker has the actor. Raise LinkError if the worker is gone: Dask would wait for ever."""
         if self._actor is None:
             placing = asyncio.ensure_future(self._task)
-            while not (await asyncio.wait({placing}, timeout=_LOOK_S))[0]:
-                scheduler = self._client.scheduler
-                if scheduler is None or not await scheduler.ncores(workers=[self._worker]):
-                    placing.cancel()
-                    raise LinkError("its worker is gone")
-            self._actor = await placing
+            try:
+                while not (await asyncio.wait({placing}, timeout=_LOOK_S))[0]:
+                    await self._require_worker()
+                self._actor = await placing
+            finally:
+                placing.cancel()
         return self._actor
+
+    async def _require_worker(self) -> None:
+        if (scheduler := self._client.scheduler) is None:
+            raise LinkError("the connection to the scheduler is closed")
+        if not await scheduler.ncores(workers=[self._worker]):
+            # Another worker of the same address is not to have it.
+            await self._client.cancel([self._task])
+            raise LinkError("its worker is gone")
 
     async def _answered(self, method: str, arguments: tuple[Any, ...]) -> Any:
         try:
-            actor = await self._placed()
+            actor = await self._wait_for_actor()
             if method == "exchange":
                 answer = await actor.exchange()
             elif method == "stop":

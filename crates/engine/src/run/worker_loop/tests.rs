@@ -11,6 +11,7 @@ use iogauge_core::testing::plan;
 use iogauge_core::time::MILLISECOND;
 
 use super::*;
+use crate::priority::is_real_time;
 use crate::run::exchange::slices_like;
 
 /// Time of a call, and of a request in it.
@@ -63,6 +64,7 @@ impl Engine for Device {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
+        assert!(!is_real_time(), "a wait has the usual priority");
         let wanted = (min as usize).min(self.reap_batch).min(self.queue.len());
         if let Some(last) = wanted.checked_sub(1) {
             let there = self.queue[last].2.min(until.unwrap_or(Nanos::MAX));
@@ -138,7 +140,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         latencies: 0,
     };
     assert!(matches!(
-        looping.run(&mut device, None, || ()),
+        looping.run(&mut device, Some(RealTimePriority::raise()), || ()),
         Ok(End::Finished(_))
     ));
     let held = device.latencies as f64 / device.now.get() as f64 / f64::from(iodepth);
