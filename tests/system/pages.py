@@ -30,7 +30,7 @@ KINDS = (
     LONGEST_KIND, "demo", "a comparison", "a SNIA test", "a suite of your own", "a search", "a minute", "for a use",
 )  # fmt: skip
 
-COMPARED = ("mixed", "queue-depth")
+COMPARED = ("mixed", "queue-depth", "write-pressure")
 """The suites of the comparison."""
 _QUICK = ("--seed=1", "--runtime=100ms")
 _DEMO = ("model:p4800x", "model:p3700-800g")

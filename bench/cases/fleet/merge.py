@@ -69,7 +69,11 @@ def merging(settings: Settings) -> Finding:
                     _row(title, "s", wall_s, GOAL_S, judged=judged),
                     Row(title, "s of CPU", cpu_s),
                     _row(
-                        title, "MiB resident at most", peak_bytes / 2**20, GOAL_BYTES / 2**20, judged=judged
+                        title,
+                        "MiB of the largest process",
+                        peak_bytes / 2**20,
+                        GOAL_BYTES / 2**20,
+                        judged=judged,
                     ),
                 ]
     for name, (done, _, sizes) in READINGS.items():
@@ -105,7 +109,10 @@ def make(path: Path, *, hosts: int, intervals: int) -> Path:
 
 
 def reading(path: Path, name: str) -> dict[str, float]:
-    """Read a fleet in a process of its own; return its time without the start of the process, and its memory."""
+    """Read a fleet in a process of its own; return its time without the start of the process, and its memory.
+
+    The time counts the processes that it starts, the memory is that of the largest.
+    """
     command = [sys.executable, "-m", "bench.cases.fleet.merge", str(path), name]
     done = subprocess.run(command, cwd=peers.ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -141,7 +148,10 @@ def _read(path: Path, name: str) -> None:
     import iogauge.fleet.merge.table  # noqa: F401
     from iogauge.fleet.saved import open_fleet
 
-    began, cpu_s = time.perf_counter(), time.process_time()
+    def cpu_s() -> float:
+        return sum(os.times()[:4])
+
+    began, cpu_before_s = time.perf_counter(), cpu_s()
     fleet = open_fleet(path)
     if name == "merge":
         (step,) = fleet.steps
@@ -151,8 +161,9 @@ def _read(path: Path, name: str) -> None:
         fleet.slow_drives()
     else:
         assert {*fleet.table().column("host").to_pylist()} == {host.name for host in fleet.hosts}
-    figures = {"wall_s": time.perf_counter() - began, "cpu_s": time.process_time() - cpu_s}
-    peak_bytes = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    figures = {"wall_s": time.perf_counter() - began, "cpu_s": cpu_s() - cpu_before_s}
+    users = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peak_bytes = 1024.0 * max(resource.getrusage(user).ru_maxrss for user in users)
     print(json.dumps({**figures, "peak_bytes": peak_bytes}))
 
 

@@ -56,9 +56,9 @@ pub fn set_io_priority(priority: Option<u16>) -> Result<(), Error> {
 
 /// A real-time priority of the calling thread, until it is dropped: no busy process delays the thread.
 ///
-/// Nothing changes where the kernel permits no such priority, or the thread has another policy than the usual one. Threads
-/// that the thread or the kernel starts for it do not inherit the priority. Meanwhile a thread without an I/O priority has
-/// the real-time I/O class.
+/// Nothing changes where the kernel permits no such priority, or the thread has another policy than the usual one.
+/// Threads that it starts, or the kernel for it, do not inherit the priority. Meanwhile a thread without an I/O
+/// priority has the real-time I/O class.
 pub(crate) struct RealTimePriority {
     /// The timer slack of before, ns, if the priority was raised: a change of policy sets it to the kernel's default.
     slack_ns: Option<libc::c_int>,
@@ -80,6 +80,11 @@ impl RealTimePriority {
             slack_ns: raised.then_some(slack_ns),
             not_send: PhantomData,
         }
+    }
+
+    /// Whether the kernel permitted it.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.slack_ns.is_some()
     }
 }
 
@@ -127,7 +132,7 @@ mod tests {
             crate::wait::sharpen_timer();
             let before = (is_real_time(), nice(), slack_ns());
             let priority = RealTimePriority::raise();
-            let is_raised = priority.slack_ns.is_some();
+            let is_raised = priority.is_raised();
             assert_eq!(is_real_time(), is_raised);
             // A second one on the same thread changes nothing.
             drop(RealTimePriority::raise());

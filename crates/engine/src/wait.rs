@@ -31,6 +31,9 @@ const LOOK: Nanos = 20_000_000;
 /// well within it, and a hundred threads need no more on one CPU, also where its host gives it to others for a while.
 pub(crate) const STARTING: Nanos = 10_000_000;
 
+/// How long a thread with a real-time priority spins before a common start: by then, the kernel has woken all threads.
+const SPUN: Nanos = 500_000;
+
 impl Waiter {
     /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
     /// ms to measure the timer.
@@ -129,17 +132,22 @@ pub fn sleep_until_monotonic(instant: Nanos, is_stopped: impl Fn() -> bool) -> b
 /// Waits for an instant of the host's CLOCK_MONOTONIC at which other processes of this computer start, too, lets them
 /// start, and returns when it started itself. Returns `None` if `is_stopped` returned true before.
 ///
-/// The thread has a real-time priority until the instant. After it, the thread sleeps: where that priority is not
-/// permitted, a process that keeps its CPU busy lets the next one wait for 4 ms, the kernel's default. Yielding is not
-/// enough, since the kernel lets a thread that yields go on before those of other sessions.
+/// The thread has a real-time priority until the instant, and spins at last. Where that priority is not permitted, it
+/// sleeps after the instant: a process that keeps its CPU busy would let the next one wait for 4 ms, the kernel's
+/// default. Yielding is not enough, since the kernel lets a thread that yields go on before those of other sessions.
 pub fn start_together(instant: Nanos, is_stopped: impl Fn() -> bool) -> Option<Nanos> {
     let priority = RealTimePriority::raise();
-    if !sleep_until_monotonic(instant, is_stopped) {
+    let spun = if priority.is_raised() { SPUN } else { 0 };
+    if !sleep_until_monotonic(instant.saturating_sub(spun), is_stopped) {
         return None;
     }
+    while monotonic_ns() < instant {
+        std::hint::spin_loop();
+    }
     let started = monotonic_ns();
-    drop(priority);
-    sleep(STARTING);
+    if !priority.is_raised() {
+        sleep(STARTING);
+    }
     Some(started)
 }
 

@@ -17,6 +17,7 @@ use iogauge_core::{Errno, Nanos, Stop};
 use crate::clock::Clock;
 use crate::engines::StampLog;
 use crate::error::Error;
+use crate::priority::RealTimePriority;
 use crate::run::events::{Event, Events, StopFlags};
 use crate::run::exchange::{READING, Signals, Slices};
 use crate::run::heartbeat::{BEAT, Heartbeat};
@@ -48,10 +49,14 @@ impl Context<'_> {
         self.stop_flags.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns when the stage starts, in time to open the gate. Only the first one has an instant.
+    /// The instant at which the stage starts. Only the first one has an instant.
+    fn start_at_ns(&self) -> Option<Nanos> {
+        self.plan.start_at_ns.filter(|_| self.index == 0)
+    }
+
+    /// Returns when the stage starts, in time to open the gate.
     fn start(&self) -> Option<Start> {
-        let start_at_ns = self.plan.start_at_ns.filter(|_| self.index == 0);
-        Start::await_opening(self.clock, start_at_ns, self.stop_flags)
+        Start::await_opening(self.clock, self.start_at_ns(), self.stop_flags)
     }
 
     /// Returns the stamp log of a worker, if it stamps any.
@@ -88,8 +93,11 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     let prepared = start_threads(context, &mut account, &gates, &sender);
     // From here on only threads hold a sender, so the channel closes with the last thread.
     drop(sender);
+    let mut priority = None;
     let prepared = prepared.and_then(|mut workers| {
         let all = gather(context, &mut workers, &reports, &mut account)?;
+        // A busy process must not delay the opening of the gate.
+        priority = context.start_at_ns().map(|_| RealTimePriority::raise());
         let start = all.then(|| context.start()).flatten();
         Ok(start.map(|start| (workers, start)))
     });
@@ -118,6 +126,7 @@ pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
         start,
     };
     shared.open(Some(start));
+    drop(priority);
     runner.watch(&reports);
     let first_issued = runner.first_issued();
     Ok(StageResult {

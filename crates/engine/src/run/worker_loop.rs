@@ -55,8 +55,8 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Runs until the worker is finished. Drops `priority` after the first submission, or before the first wait if there
-    /// is nothing to submit. Calls `ramped` once the ramp is over, if there is one.
+    /// Runs until the worker is finished. Drops `priority` after the first submission, or before the first wait if
+    /// there is nothing to submit. Calls `ramped` once the ramp is over, if there is one.
     ///
     /// # Errors
     /// If the engine itself fails, or what was written cannot be made durable. Failed requests are completions.

@@ -213,6 +213,15 @@ impl UseEngine for InThread<'_> {
         let _ = thread
             .reports
             .send((thread.worker, Report::Ready(state.clone(), slices)));
+        // Only the first stage has an instant.
+        let starts_together = thread.run.start_at_ns.is_some()
+            && thread.log_origin.stage == 0
+            && thread.plan.start_delay_ns == 0
+            && thread.plan.waits_for.is_empty();
+        // A busy process must not delay some of the hosts that start on one computer at the same instant. The C library
+        // gives its threads for POSIX AIO the priority that it sees first, for good.
+        let priority = (starts_together && thread.plan.engine.kind != EngineKind::Posixaio)
+            .then(RealTimePriority::raise);
         let Some(stage_start) = thread.gate.pass() else {
             return Ok(ThreadEnd::without_usage(thread.clock.now(), false));
         };
@@ -236,14 +245,8 @@ impl UseEngine for InThread<'_> {
         }
         // Before the wait, so that it delays neither the first request nor other threads that start on this CPU.
         let mut before = affinity::thread_usage();
-        // Only the first stage has an instant.
-        let starts_together =
-            thread.run.start_at_ns.is_some() && thread.log_origin.stage == 0 && begins == 0;
-        // A busy process must not delay some of the hosts that start on one computer at the same instant. The C library
-        // gives its threads for POSIX AIO the priority that it sees first, for good.
-        let priority = (starts_together && thread.plan.engine.kind != EngineKind::Posixaio)
-            .then(RealTimePriority::raise);
         self.wait_for(start);
+        let is_raised = priority.as_ref().is_some_and(RealTimePriority::is_raised);
         let mut cpus = vec![affinity::current_cpu()];
         let settle = || files::invalidate(&thread.plan);
         let looping = Loop {
@@ -257,9 +260,10 @@ impl UseEngine for InThread<'_> {
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             settle: &settle,
-            // Other engines sleep while their first request is under way; a drive is not kept waiting for other hosts.
+            // With a real-time priority, the others start all the same. Other engines sleep while their first request
+            // is under way; a drive is not kept waiting for other hosts.
             lets_start_until: match thread.plan.engine.kind {
-                EngineKind::Null if starts_together => start + STARTING,
+                EngineKind::Null if starts_together && !is_raised => start + STARTING,
                 _ => 0,
             },
         };
