@@ -15,7 +15,7 @@ from iogauge.fleet.control.link import Link
 from iogauge.fleet.control.patience import PATIENCE, Patience, patience_on_one_computer
 from iogauge.fleet.control.session import OnPreflight, Session, run_session
 from iogauge.fleet.dask.cluster import local_fleet, scheduled_fleet, ssh_fleet
-from iogauge.fleet.dask.security import open_to_all
+from iogauge.fleet.dask.security import is_loopback, open_to_all
 from iogauge.fleet.host.messages import HostRequest
 from iogauge.fleet.hosts import HostEntry, load_hosts
 from iogauge.fleet.planning import planned, requests
@@ -223,8 +223,12 @@ class _Where:
         ]
 
     def patience(self, hosts: int) -> Patience:
-        """Return how patient the controller is with so many hosts."""
-        return patience_on_one_computer(hosts) if self.reach is Reach.LOCAL else PATIENCE
+        """Return how patient the controller is with so many hosts.
+
+        A scheduler on loopback has workers on this computer only.
+        """
+        is_here = self.reach is Reach.LOCAL or (self.scheduler is not None and is_loopback(self.scheduler))
+        return patience_on_one_computer(hosts) if is_here else PATIENCE
 
     def links(self, names: Sequence[str]) -> AbstractContextManager[tuple[Link, ...]]:
         """Return the links to these hosts; a scheduler's are all that it has, unless they are listed."""

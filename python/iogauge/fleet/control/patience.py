@@ -36,7 +36,8 @@ PATIENCE = Patience()
 def patience_on_one_computer(hosts: int) -> Patience:
     """Return the patience with hosts that are all processes of this computer: many on few CPUs are slow to answer.
 
-    The controller learns at once that such a process has ended. So it can wait longer for one that does not answer.
+    The controller learns at once that such a process has ended, or that its connection is broken. So it can wait longer
+    for one that does not answer.
     """
     crowding = max(1.6, hosts / len(os.sched_getaffinity(0)) / 2)
     return replace(PATIENCE, silent_s=PATIENCE.silent_s * crowding, lease_s=PATIENCE.lease_s * crowding)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 ENVIRONMENT = {
@@ -48,10 +49,26 @@ def last_lines(said: str, *, most: int = 5) -> str:
     return " | ".join(lines[-most:])
 
 
+def shares_of_cpus(hosts: int, cpus: Sequence[int]) -> list[Sequence[int]]:
+    """Return the CPUs of each of several hosts of one computer: as many as can be its own, else one with others.
+
+    Without shares, each would choose the same CPU for its first worker.
+
+    >>> shares_of_cpus(2, range(5)), shares_of_cpus(3, [0, 1])
+    ([range(0, 2), range(2, 5)], [[0], [1], [0]])
+    """
+    if hosts > len(cpus):
+        return [cpus[at % len(cpus) :][:1] for at in range(hosts)]
+    ends = [at * len(cpus) // hosts for at in range(hosts + 1)]
+    return [cpus[begin:end] for begin, end in pairwise(ends)]
+
+
 class LocalWorker:
     """A worker on this computer, in a session of its own: Ctrl-C reaches the controller only."""
 
-    def __init__(self, name: str, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], *, cpus: Sequence[int], environment: Mapping[str, str]
+    ) -> None:
         self.name = name
         self._log = os.memfd_create(f"worker {name}", os.MFD_CLOEXEC)
         self._process = subprocess.Popen(
@@ -62,6 +79,9 @@ class LocalWorker:
             env={**os.environ, **ENVIRONMENT, **environment},
             start_new_session=True,
         )
+        # It has one thread yet, from which all others and its processes inherit the CPUs. It may have ended.
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(self._process.pid, cpus)
 
     @property
     def pid(self) -> int:
@@ -101,9 +121,10 @@ def local_workers(
     """
     started: list[LocalWorker] = []
     environment = {"DASK_TEMPORARY_DIRECTORY": str(scratch)}
+    shares = shares_of_cpus(len(commands), sorted(os.sched_getaffinity(0)))
     try:
-        for name, command in commands.items():
-            started.append(LocalWorker(name, command, environment=environment))
+        for (name, command), cpus in zip(commands.items(), shares, strict=True):
+            started.append(LocalWorker(name, command, cpus=cpus, environment=environment))
         yield tuple(started)
     finally:
         for worker in started:
