@@ -51,8 +51,8 @@ def test_axe_sees_what_is_wrong(browser: Browser) -> None:
 
 OF_EVERY_PART = ("demo", "a comparison", "a SNIA test", "for a use")
 """Reports that together have every part of a page."""
-NUMBERED = re.compile(r"layer_\d+_")
-"""How the marks of a chart's layers are called; a chart of more layers has the same marks more often."""
+NUMBERED = re.compile(r"(layer|concat)_\d+_")
+"""How the marks of a chart's layers and panels are called; a chart of more of them has the same marks more often."""
 
 
 class Parts(HTMLParser):
