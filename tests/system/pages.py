@@ -25,7 +25,7 @@ PATIENCE_MS = 600_000
 """A busy machine may need this long for what an idle one does in a second."""
 
 LONGEST_KIND = "a default review"
-"""It takes a minute to measure, and another to look at. The other kinds together have all its parts."""
+"""It takes a minute to measure, and another to look at."""
 KINDS = (
     LONGEST_KIND, "demo", "a comparison", "a SNIA test", "a suite of your own", "a search", "a minute", "for a use",
 )  # fmt: skip
