@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from iogauge.store.notes import read_notes
 from tests.reviews import Drive, save
-from tests.system.pages import CHROMIUM, needs_chromium
+from tests.system.pages import CHROMIUM, context, needs_chromium
 from tests.system.web.conftest import Serve
 
 pytestmark = needs_chromium
@@ -113,7 +113,7 @@ def strange_browser(browser: Browser) -> Iterator[Browser]:
 
 
 def signed_in(browser: Browser, link: str) -> tuple[BrowserContext, Page]:
-    own = browser.new_context()
+    own = context(browser)
     page = own.new_page()
     page.goto(link)
     page.wait_for_selector("nav.views")

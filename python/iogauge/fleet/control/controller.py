@@ -202,8 +202,9 @@ class Controller:
     def _handle(self, host: HostRun, what: str, answer: Future[Any]) -> None:
         """Handle an answer of a host, or what a thread did with it."""
         host.deadlines.pop(what, None)
-        if what == "compare":
-            host.compares = False
+        compared = host.compares if what == "compare" else None
+        if compared is not None:
+            host.compares = None
         if what == "fetch":
             host.fetches = False
         if not host.is_open or answer.cancelled():
@@ -231,6 +232,9 @@ class Controller:
             host.start = None if host.start == host.sent else host.start
         elif what == "compare":
             self._compared(host, answer.result())
+        if host.phase is Phase.ENDED and compared == "during":
+            # The review ended meanwhile, so its clock must be compared once more.
+            self._compare(host, "after")
         if host.phase is Phase.ENDED and host.fetch_at is None and not (host.fetches or host.compares):
             self._close(host)
 
@@ -346,8 +350,8 @@ class Controller:
                 self._compare(host, "during")
 
     def _compare(self, host: HostRun, phase: ClockPhase) -> None:
-        if not host.compares:
-            host.compares = True
+        if host.compares is None:
+            host.compares = phase
             work = partial(compare, host.link, phase, timeout_s=self._patience.silent_s)
             self._in_background(host, "compare", self._comparers, work)
 

@@ -147,6 +147,26 @@ def test_independent_hosts_wait_for_nobody(tmp_path: Path) -> None:
     assert store.starts() == ()
 
 
+def test_a_clock_that_is_compared_while_a_review_ends_is_compared_again(tmp_path: Path) -> None:
+    host = FakeHost("x")
+    fetches = threading.Event()
+
+    def fault(_: str, method: str, calls: int) -> str:
+        if method == "files":
+            fetches.set()
+        elif (
+            method == "exchange"
+            and host.saved
+            and threading.current_thread().name.startswith("iogauge-clock")
+        ):
+            assert fetches.wait(60)  # the controller knows that the review has ended
+        return ""
+
+    compares_always = replace(IMPATIENT, clock_s=0, silent_s=60, lost_s=60)
+    store = held(tmp_path / "fleet", [host], fault, mode=FleetMode.INDEPENDENT, patience=compares_always)
+    assert [batch.phase for batch in store.clock()][1:] == ["during", "after"]
+
+
 def test_a_host_whose_connection_breaks_is_lost(tmp_path: Path) -> None:
     hosts = [FakeHost("x"), FakeHost("y")]
 
