@@ -6,6 +6,8 @@ Histograms come from the ``hdrhistogram`` package, which is independent of our o
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -46,7 +48,7 @@ SECOND_NS = 10**9
 
 
 def histogram(values_ns: Iterable[int] | Mapping[int, int] = ()) -> bytes:
-    """Return the V2 compressed encoding of values, or of values with their counts."""
+    """Return the V2 encoding of values, or of values with their counts."""
     counts = values_ns if isinstance(values_ns, Mapping) else Counter(values_ns)
     return _histogram(tuple(sorted(counts.items())))
 
@@ -56,7 +58,13 @@ def _histogram(counts: tuple[tuple[int, int], ...]) -> bytes:
     built = HdrHistogram(1, HIGHEST_NS, 3)
     for value, count in counts:
         built.record_value(value, count)
-    return base64.b64decode(built.encode())
+    return zlib.decompress(base64.b64decode(built.encode())[8:])
+
+
+def compressed(encoded: bytes) -> bytes:
+    """Return an encoding as HdrHistogram compresses it, which iogauge did before version 6 of its schema."""
+    stream = zlib.compress(encoded)
+    return struct.pack(">II", 0x1C849314, len(stream)) + stream
 
 
 def exact(values_ns: Iterable[int] | Mapping[int, int]) -> Exact:
@@ -72,7 +80,7 @@ def exact(values_ns: Iterable[int] | Mapping[int, int]) -> Exact:
 
 def decoded(data: bytes) -> HdrHistogram:
     """Return the reference implementation's reading of an encoding."""
-    return HdrHistogram.decode(base64.b64encode(data))
+    return HdrHistogram.decode(base64.b64encode(compressed(data)))
 
 
 def tally(

@@ -1,19 +1,17 @@
 //! Sums of many stored histograms.
 
-use std::sync::Mutex;
-
 use iogauge_core::recorder::{Batch, Sums};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Histograms that are decoded before other threads have to wait for their sums.
+/// Histograms that are decoded before they are added.
 const AT_ONCE: usize = 128;
 
 /// Adds up stored histograms by slot. Several threads may add at the same time.
 #[pyclass(frozen, module = "iogauge._core")]
 pub(crate) struct HistogramSums {
-    sums: Mutex<Sums>,
+    sums: Sums,
 }
 
 #[pymethods]
@@ -21,7 +19,7 @@ impl HistogramSums {
     #[new]
     fn new(slots: usize) -> Self {
         Self {
-            sums: Mutex::new(Sums::new(slots)),
+            sums: Sums::new(slots),
         }
     }
 
@@ -53,8 +51,8 @@ impl HistogramSums {
                         .push(slot, bytes)
                         .map_err(|why| PyValueError::new_err(why.0))?;
                 }
-                let mut sums = self.sums.lock().map_err(|_| panicked())?;
-                sums.add(&batch)
+                self.sums
+                    .add(&batch)
                     .map_err(|why| PyValueError::new_err(why.0))?;
             }
             Ok(())
@@ -63,7 +61,7 @@ impl HistogramSums {
 
     /// Returns the last nanosecond of the bucket of each rank, as int64; 0 for the rank 0. `ranks`: int64, counted from
     /// 1, as many for each slot, ascending in it.
-    fn at_ranks<'py>(&self, py: Python<'py>, ranks: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    fn at_ranks<'py>(&self, py: Python<'py>, ranks: &[u8]) -> Bound<'py, PyBytes> {
         self.numbers(py, |sums| {
             let ranks: Vec<u64> = ranks
                 .chunks_exact(8)
@@ -78,12 +76,12 @@ impl HistogramSums {
     }
 
     /// Returns how much each slot counts, as int64.
-    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         self.numbers(py, Sums::counts)
     }
 
     /// Returns the counts of all slots together, one int64 for each of the recorder's buckets.
-    fn total<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn total<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         self.numbers(py, Sums::total)
     }
 }
@@ -94,17 +92,12 @@ impl HistogramSums {
         &self,
         py: Python<'py>,
         of: impl Fn(&Sums) -> Vec<u64> + Send + Sync,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> Bound<'py, PyBytes> {
         let numbers = py.detach(|| {
-            let sums = self.sums.lock().map_err(|_| panicked())?;
-            Ok::<_, PyErr>(
-                of(&sums)
-                    .into_iter()
-                    .flat_map(u64::to_ne_bytes)
-                    .collect::<Vec<u8>>(),
-            )
-        })?;
-        Ok(PyBytes::new(py, &numbers))
+            let numbers = of(&self.sums).into_iter();
+            numbers.flat_map(u64::to_ne_bytes).collect::<Vec<u8>>()
+        });
+        PyBytes::new(py, &numbers)
     }
 }
 
@@ -113,8 +106,4 @@ fn int32(bytes: &[u8]) -> Vec<i32> {
     numbers
         .map(|bytes| i32::from_ne_bytes(bytes.try_into().expect("four bytes")))
         .collect()
-}
-
-fn panicked() -> PyErr {
-    PyRuntimeError::new_err("adding histograms panicked")
 }

@@ -1,13 +1,13 @@
-"""Encodes and decodes histograms as they are stored: HdrHistogram's buckets, in its compressed V2 encoding.
+"""Encodes and decodes histograms as they are stored: HdrHistogram's buckets, in its V2 encoding.
 
 The recorder counts and encodes in Rust. Python decodes that, and encodes what it counts itself: traced requests, and
 results of other programs. A review holds thousands of small histograms, so both work on whole arrays. The code is ours
 because the ``hdrhistogram`` package has no wheels for aarch64; the tests compare with that package.
 
-An encoding is a header (cookie, length) and a zlib stream. The stream has a second header (cookie, length of what
-follows, index offset, digits, lowest and highest value, conversion ratio) and the counts of all buckets up to the last
-that is not empty. Each count is a ZigZag LEB128 number; a negative number stands for that many empty buckets. Numbers
-have at most nine bytes, and the ninth has eight bits of the number, since none follows.
+An encoding is a header (cookie, length of what follows, index offset, digits, lowest and highest value, conversion
+ratio) and the counts of all buckets up to the last that is not empty. Each count is a ZigZag LEB128 number; a negative
+number stands for that many empty buckets. Numbers have at most nine bytes, and the ninth has eight bits of the number,
+since none follows. Before version 6 of the schema all that was a zlib stream behind a header (cookie, length).
 
 Source: HdrHistogram, V2 encoding (AbstractHistogram.java, ZigZagEncoding.java).
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -29,12 +30,19 @@ HIGHEST_NS = 2**42 - 1
 
 _STREAM = struct.Struct(">II")
 _COUNTS = struct.Struct(">IIIIQQd")
-_STREAM_COOKIE, _COUNTS_COOKIE = 0x1C849304, 0x1C849303
 _WORD, _WORD_BITS = 0x10, 0xF0
 """What encoders add to both cookies, and the bits in which they do."""
 _MOST_BYTES = 9
 _LONGER = np.array([1 << 7 * length for length in range(1, _MOST_BYTES)], dtype=np.uint64)
 """The least numbers that need two bytes, three, and so on."""
+
+
+class _Cookie(IntEnum):
+    """How an encoding begins."""
+
+    COUNTS = 0x1C849303
+    STREAM = 0x1C849304
+    """Compressed."""
 
 
 class Layout(NamedTuple):
@@ -105,15 +113,13 @@ def encode(values_ns: ArrayLike, counts: ArrayLike) -> Encoded:
     empty_before = np.diff(index, prepend=-1) - 1
     numbers = np.column_stack((-empty_before, sums)).ravel()
     raw = _leb128(numbers[numbers != 0])
-    header = _COUNTS.pack(_COUNTS_COOKIE | _WORD, len(raw), 0, _DIGITS, 1, HIGHEST_NS, 1.0)
-    stream = zlib.compress(header + raw)
-    return _STREAM.pack(_STREAM_COOKIE | _WORD, len(stream)) + stream
+    return _COUNTS.pack(_Cookie.COUNTS | _WORD, len(raw), 0, _DIGITS, 1, HIGHEST_NS, 1.0) + raw
 
 
 def decode(data: Encoded) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]:
     """Return the layout, the indices of the buckets that are not empty (ascending), and their counts.
 
-    Raises IogaugeError where the bytes are not a complete V2 compressed histogram. Reading damaged bytes takes no more
+    Raises IogaugeError where the bytes are not a complete histogram in V2 encoding. Reading damaged bytes takes no more
     memory than reading a full histogram of the layout that their header has.
 
     >>> layout, index, counts = decode(encode([1000, 3000, 1000], [1, 1, 1]))
@@ -123,14 +129,18 @@ def decode(data: Encoded) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]
     if len(data) < _STREAM.size:
         raise _unreadable("it is too short")
     cookie, length = _STREAM.unpack_from(data)
-    if cookie & ~_WORD_BITS != _STREAM_COOKIE:
-        raise _unreadable("it does not begin as one")
-    if length != len(data) - _STREAM.size:
-        raise _unreadable(f"it has {len(data) - _STREAM.size} bytes instead of {length}")
-    try:
-        layout, buckets, raw = _inflated(data[_STREAM.size :])
-    except zlib.error as error:
-        raise _unreadable(str(error)) from error
+    match cookie & ~_WORD_BITS:
+        case _Cookie.COUNTS:
+            layout, buckets, raw = _plain(data)
+        case _Cookie.STREAM:
+            if length != len(data) - _STREAM.size:
+                raise _unreadable(f"it has {len(data) - _STREAM.size} bytes instead of {length}")
+            try:
+                layout, buckets, raw = _inflated(data[_STREAM.size :])
+            except zlib.error as error:
+                raise _unreadable(str(error)) from error
+        case _:
+            raise _unreadable("it does not begin as one")
     numbers = _numbers(np.frombuffer(raw, dtype=np.uint8), most=buckets)
     # A run that goes beyond the buckets is cut, so that the sum of many cannot overflow.
     ends = np.cumsum(np.where(numbers < 0, -np.maximum(numbers, -buckets - 1), 1))
@@ -140,14 +150,30 @@ def decode(data: Encoded) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]
     return layout, ends[occupied] - 1, numbers[occupied]
 
 
+def _plain(data: bytes) -> tuple[Layout, int, bytes]:
+    """Return the layout, the number of buckets and the encoded counts."""
+    layout, buckets, length = _header(data)
+    if len(data) != _COUNTS.size + length:
+        raise _unreadable(f"its counts do not have {length} bytes")
+    return layout, buckets, data[_COUNTS.size :]
+
+
 def _inflated(stream: bytes) -> tuple[Layout, int, bytes]:
-    """Return the layout, the number of buckets and the encoded counts of a zlib stream."""
+    """Return the same of a zlib stream."""
     inflate = zlib.decompressobj()
-    header = inflate.decompress(stream, _COUNTS.size)
-    if len(header) < _COUNTS.size:
+    layout, buckets, length = _header(inflate.decompress(stream, _COUNTS.size))
+    raw = inflate.decompress(inflate.unconsumed_tail, length + 1)
+    if len(raw) != length or not inflate.eof or inflate.unused_data:
+        raise _unreadable(f"its counts do not have {length} bytes")
+    return layout, buckets, raw
+
+
+def _header(data: bytes) -> tuple[Layout, int, int]:
+    """Return the layout, the number of buckets, and of the bytes of counts that follow the header."""
+    if len(data) < _COUNTS.size:
         raise _unreadable("it ends within its header")
-    cookie, length, offset, digits, lowest, highest, _ = _COUNTS.unpack(header)
-    if cookie & ~_WORD_BITS != _COUNTS_COOKIE or offset:
+    cookie, length, offset, digits, lowest, highest, _ = _COUNTS.unpack_from(data)
+    if cookie & ~_WORD_BITS != _Cookie.COUNTS or offset:
         raise _unreadable("its counts are not encoded as in version 2")
     # The largest value of the last bucket must fit into 63 bits, whatever the header says.
     if not (1 <= digits <= 5 and 1 <= lowest <= highest // 2 and highest < 2**63):
@@ -156,10 +182,7 @@ def _inflated(stream: bytes) -> tuple[Layout, int, bytes]:
     buckets = layout.buckets(highest)
     if sum(layout) > 61 or length > _MOST_BYTES * buckets:
         raise _unreadable(f"it cannot have {length} bytes of counts")
-    raw = inflate.decompress(inflate.unconsumed_tail, length + 1)
-    if len(raw) != length or not inflate.eof or inflate.unused_data:
-        raise _unreadable(f"its counts do not have {length} bytes")
-    return layout, buckets, raw
+    return layout, buckets, length
 
 
 def _leb128(numbers: NDArray[np.int64]) -> bytes:

@@ -36,7 +36,7 @@ from iogauge.store.checksums import check_file, damaged
 from iogauge.store.durable import create_file, explained, goes_on
 from iogauge.store.versions import check_version
 
-ROW_GROUP_ROWS = 1024
+ROW_GROUP_ROWS = 4096
 ROW_GROUP_BYTES = 4 << 20
 """Rows are handed to the file when either is reached: at most this much waits in memory."""
 

@@ -1,10 +1,8 @@
 //! A histogram of latencies in HdrHistogram's layout. Counting a value costs an array index and an addition.
 //!
-//! The layout is that of the `hdrhistogram` crate, which encodes and checks the counts: 3 significant digits from 1 ns
-//! to [`HIGHEST_NS`], so buckets are at most 1/1024 of their value wide. Counting is our own because it is on the I/O
-//! path: it does not resize, has no error to handle, and touches its memory before the run.
-
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+//! The layout is that of HdrHistogram, to which tests compare it: 3 significant digits from 1 ns to [`HIGHEST_NS`], so
+//! buckets are at most 1/1024 of their value wide. Counting is our own because it is on the I/O path: it does not resize,
+//! has no error to handle, and touches its memory before the run.
 
 use crate::time::Nanos;
 
@@ -215,20 +213,9 @@ impl Merged {
         0
     }
 
-    /// Encodes as HdrHistogram V2, compressed, which every HdrHistogram library decodes.
+    /// Encodes as HdrHistogram's libraries do, in version 2, uncompressed.
     pub fn encode(&self) -> Vec<u8> {
-        let mut reference = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3)
-            .expect("bounds are constant");
-        for &(bucket, count) in &self.counts {
-            reference
-                .record_n(range_of(bucket as usize).0, count)
-                .expect("within bounds");
-        }
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&reference, &mut bytes)
-            .expect("writing to memory cannot fail");
-        bytes
+        super::encoding::encode(&self.counts)
     }
 }
 

@@ -5,12 +5,12 @@
 //! late handover. It does not hand over slices without completions: the collector computes with [`Cutter`] which slices
 //! are missing between two others, and keeps them as zeros.
 
-mod decoder;
+mod encoding;
 pub mod histogram;
 mod slice;
 mod sums;
 
-pub use decoder::{Decoder, Unreadable};
+pub use encoding::{Decoder, Unreadable};
 pub use histogram::{Exact, Histogram, Merged};
 pub use slice::{Counts, KeptLatencies, MergedSide, MergedSlice, PrioritySide, Side, Slice, Span};
 pub use sums::{Batch, Sums};

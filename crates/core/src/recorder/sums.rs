@@ -3,13 +3,21 @@
 //! Counts are dense within a page of 1,024 buckets, which is an octave of latencies. A page takes memory once something
 //! is counted in it, so a slot takes as many pages as its latencies have octaves. Adding a histogram waits for memory
 //! more than for anything else, so counts have 16 bits until one of their page needs more.
+//!
+//! Several threads add at the same time. Slots that follow each other have a lock: threads that read different intervals
+//! do not wait for each other.
 
-use super::decoder::{Decoder, Unreadable};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use super::encoding::{Decoder, Unreadable};
 use super::histogram::{BUCKETS, range_of};
 use crate::time::Nanos;
 
 const PAGE: usize = 1024;
 const PAGES: usize = BUCKETS / PAGE;
+/// Slots that have a lock together.
+const LOCKED: usize = 64;
 
 type Slot = [Option<Page>; PAGES];
 
@@ -54,61 +62,82 @@ impl Page {
 
 /// Counts of latencies, by slot.
 pub struct Sums {
-    slots: Vec<Slot>,
+    slots: usize,
+    parts: Vec<Mutex<Vec<Slot>>>,
     /// All that was counted, which fits into 63 bits: then so does every sum.
-    count: u64,
+    count: AtomicU64,
 }
 
 impl Sums {
     /// Returns sums of no histograms.
     pub fn new(slots: usize) -> Self {
+        let empty = || std::array::from_fn(|_| None);
+        let part = |first: usize| (first..slots.min(first + LOCKED)).map(|_| empty());
         Self {
-            slots: (0..slots).map(|_| std::array::from_fn(|_| None)).collect(),
-            count: 0,
+            slots,
+            parts: (0..slots)
+                .step_by(LOCKED)
+                .map(|first| Mutex::new(part(first).collect()))
+                .collect(),
+            count: AtomicU64::new(0),
         }
     }
 
     /// Returns the number of slots.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.slots
     }
 
     /// Returns whether there are no slots.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.slots == 0
     }
 
-    /// Adds the counts of histograms. After an error, those before the refused one are added.
-    pub fn add(&mut self, batch: &Batch) -> Result<(), Unreadable> {
+    /// Adds the counts of histograms; after an error, none of them.
+    pub fn add(&self, batch: &Batch) -> Result<(), Unreadable> {
+        if batch.ends.iter().any(|&(slot, _)| slot >= self.slots) {
+            return Err(Unreadable("it belongs to no slot"));
+        }
+        let counts = batch.counts.iter().map(|&(_, count)| count);
+        let count = counts.fold(0, u64::saturating_add);
+        let within = |sum: &u64| *sum <= i64::MAX as u64;
+        self.count
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| {
+                sum.checked_add(count).filter(within)
+            })
+            .map_err(|_| Unreadable("its counts are too large to be added"))?;
         let mut start = 0;
-        for &(slot, end) in &batch.ends {
-            let pages = self
-                .slots
-                .get_mut(slot)
-                .ok_or(Unreadable("it belongs to no slot"))?;
-            let counts = &batch.counts[start..end];
-            let sum = counts
-                .iter()
-                .fold(self.count, |sum, &(_, count)| sum.saturating_add(count));
-            if sum > i64::MAX as u64 {
-                return Err(Unreadable("its counts are too large to be added"));
+        for ends in batch
+            .ends
+            .chunk_by(|one, next| one.0 / LOCKED == next.0 / LOCKED)
+        {
+            let mut part = locked(&self.parts[ends[0].0 / LOCKED]);
+            for &(slot, end) in ends {
+                let pages = &mut part[slot % LOCKED];
+                let octaves = batch.counts[start..end]
+                    .chunk_by(|one, next| page_of(one.0) == page_of(next.0));
+                for octave in octaves {
+                    pages[page_of(octave[0].0)]
+                        .get_or_insert_with(|| Page::Narrow(Box::new([0; PAGE])))
+                        .add(octave);
+                }
+                start = end;
             }
-            self.count = sum;
-            for octave in counts.chunk_by(|one, next| page_of(one.0) == page_of(next.0)) {
-                pages[page_of(octave[0].0)]
-                    .get_or_insert_with(|| Page::Narrow(Box::new([0; PAGE])))
-                    .add(octave);
-            }
-            start = end;
         }
         Ok(())
     }
 
     /// Returns how much each slot counts.
     pub fn counts(&self) -> Vec<u64> {
-        let slots = 0..self.slots.len();
-        slots
-            .map(|slot| self.buckets(slot).map(|(_, count)| count).sum())
+        self.parts
+            .iter()
+            .flat_map(|part| {
+                let part = locked(part);
+                let counts = part
+                    .iter()
+                    .map(|slot| buckets(slot).map(|(_, count)| count).sum());
+                counts.collect::<Vec<_>>()
+            })
             .collect()
     }
 
@@ -117,7 +146,7 @@ impl Sums {
         let mut values = vec![0; ranks.len()];
         let mut next = ranks.partition_point(|&rank| rank == 0);
         let mut counted = 0u64;
-        for (bucket, count) in self.buckets(slot) {
+        for (bucket, count) in buckets(&locked(&self.parts[slot / LOCKED])[slot % LOCKED]) {
             counted += count;
             while next < ranks.len() && ranks[next] <= counted {
                 values[next] = range_of(bucket).1;
@@ -133,29 +162,33 @@ impl Sums {
     /// Returns the sum over all slots, for each bucket.
     pub fn total(&self) -> Vec<u64> {
         let mut total = vec![0u64; BUCKETS];
-        for slot in 0..self.slots.len() {
-            for (bucket, count) in self.buckets(slot) {
+        for part in &self.parts {
+            for (bucket, count) in locked(part).iter().flat_map(buckets) {
                 total[bucket] += count;
             }
         }
         total
     }
+}
 
-    /// Returns the buckets of a slot that are not empty, in order.
-    fn buckets(&self, slot: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let pages = self.slots[slot].iter().enumerate();
-        pages
-            .filter_map(|(page, counts)| counts.as_ref().map(|counts| (page * PAGE, counts)))
-            .flat_map(|(first, page)| (0..PAGE).map(move |place| (first + place, page.at(place))))
-            .filter(|&(_, count)| count > 0)
-    }
+/// Returns the buckets of a slot that are not empty, in order.
+fn buckets(slot: &Slot) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let pages = slot.iter().enumerate();
+    pages
+        .filter_map(|(page, counts)| counts.as_ref().map(|counts| (page * PAGE, counts)))
+        .flat_map(|(first, page)| (0..PAGE).map(move |place| (first + place, page.at(place))))
+        .filter(|&(_, count)| count > 0)
+}
+
+fn locked(part: &Mutex<Vec<Slot>>) -> MutexGuard<'_, Vec<Slot>> {
+    part.lock().expect("nothing panics that holds it")
 }
 
 fn page_of(bucket: u32) -> usize {
     bucket as usize / PAGE
 }
 
-/// Decoded histograms on their way into [`Sums`], which others may be using meanwhile.
+/// Decoded histograms on their way into [`Sums`].
 #[derive(Default)]
 pub struct Batch {
     decoder: Decoder,
@@ -185,6 +218,9 @@ mod tests {
     use crate::recorder::{Histogram, Merged};
     use proptest::prelude::*;
 
+    /// The last lock has fewer slots than the others.
+    const SLOTS: usize = 2 * LOCKED + 3;
+
     fn merged(values: &[u64]) -> Merged {
         let mut histogram = Histogram::new();
         for &value in values {
@@ -198,10 +234,10 @@ mod tests {
     proptest! {
         #[test]
         fn sums_are_those_of_histograms_merged(
-            parts in prop::collection::vec((0..3usize, prop::collection::vec(1..1u64 << 42, 0..60)), 0..12),
+            parts in prop::collection::vec((0..SLOTS, prop::collection::vec(1..1u64 << 42, 0..60)), 0..12),
         ) {
-            let (mut sums, mut batch) = (Sums::new(3), Batch::default());
-            let mut expected = vec![Merged::default(); 3];
+            let (sums, mut batch) = (Sums::new(SLOTS), Batch::default());
+            let mut expected = vec![Merged::default(); SLOTS];
             for (slot, values) in &parts {
                 let part = merged(values);
                 batch.push(*slot, &part.encode()).unwrap();
@@ -222,7 +258,7 @@ mod tests {
             prop_assert_eq!(sums.total().iter().sum::<u64>(), total.exact().count);
             let mut all = Batch::default();
             all.push(0, &total.encode()).unwrap();
-            let mut one = Sums::new(1);
+            let one = Sums::new(1);
             one.add(&all).unwrap();
             prop_assert_eq!(one.total(), sums.total());
         }
@@ -236,7 +272,7 @@ mod tests {
                 1..12,
             ),
         ) {
-            let mut sums = Sums::new(1);
+            let sums = Sums::new(1);
             let mut expected = vec![0; BUCKETS];
             for counts in &batches {
                 let mut batch = Batch::default();
@@ -254,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_slot_too_many_and_counts_too_large_are_refused() {
-        let (mut sums, mut batch) = (Sums::new(1), Batch::default());
+        let (sums, mut batch) = (Sums::new(1), Batch::default());
         batch.push(1, &merged(&[7]).encode()).unwrap();
         assert_eq!(sums.add(&batch), Err(Unreadable("it belongs to no slot")));
         batch.clear();
@@ -266,5 +302,21 @@ mod tests {
             Err(Unreadable("its counts are too large to be added"))
         );
         assert_eq!(sums.total()[7], i64::MAX as u64);
+    }
+
+    #[test]
+    fn threads_add_at_the_same_time() {
+        let sums = Sums::new(SLOTS);
+        let mut batch = Batch::default();
+        for slot in 0..SLOTS {
+            batch.push(slot, &merged(&[7, 9]).encode()).unwrap();
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..50).for_each(|_| sums.add(&batch).unwrap()));
+            }
+        });
+        assert_eq!(sums.counts(), vec![400; SLOTS]);
+        assert_eq!(sums.total()[7], 200 * SLOTS as u64);
     }
 }

@@ -1,8 +1,11 @@
-//! Reads histograms as [`super::Merged::encode`] writes them: HdrHistogram V2, compressed, in the recorder's layout.
+//! Writes and reads histograms as they are stored: HdrHistogram's V2 encoding, in the recorder's layout.
+//!
+//! They are not compressed, since Parquet compresses a column of them better and faster. Those of older reviews are.
 //!
 //! Merging a fleet reads millions of them, so a decoder keeps its memory from one to the next. Bytes may be damaged in
-//! any way: each is an error, takes no more memory than a full histogram, and never panics. `schema/hdr_histogram.py`
-//! reads the same encoding in any layout, and describes it.
+//! any way: whatever they are, they take no more memory than a full histogram, and nothing panics. An encoding has no
+//! checksum of its own; the file that it is in has one. `schema/hdr_histogram.py` reads the same encoding in any layout,
+//! and describes it.
 
 use zlib_rs::{Inflate, InflateFlush, Status};
 
@@ -12,7 +15,8 @@ const STREAM_HEADER: usize = 8;
 const COUNTS_HEADER: usize = 40;
 const STREAM_COOKIE: u32 = 0x1C84_9304;
 const COUNTS_COOKIE: u32 = 0x1C84_9303;
-/// The bits of both cookies that encoders fill in as they like.
+/// What encoders add to both cookies, and the bits in which they do.
+const WORD: u32 = 0x10;
 const WORD_BITS: u32 = 0xF0;
 const DIGITS: u32 = 3;
 const MOST_BYTES: usize = 9;
@@ -25,9 +29,46 @@ pub struct Unreadable(pub &'static str);
 
 const TOO_MANY: Unreadable = Unreadable("it has too many counts");
 
+/// Encodes buckets that are not empty, in order, with their counts.
+pub(super) fn encode(counts: &[(u32, u64)]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(COUNTS_HEADER + 3 * counts.len());
+    for word in [COUNTS_COOKIE | WORD, 0, 0, DIGITS] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes.extend(1u64.to_be_bytes());
+    bytes.extend(HIGHEST_NS.to_be_bytes());
+    bytes.extend(1f64.to_be_bytes());
+    let mut next = 0;
+    for &(bucket, count) in counts {
+        let empty = i64::from(bucket) - next;
+        if empty > 0 {
+            push_number(-empty, &mut bytes);
+        }
+        push_number(i64::try_from(count).unwrap_or(i64::MAX), &mut bytes);
+        next = i64::from(bucket) + 1;
+    }
+    let length = (bytes.len() - COUNTS_HEADER) as u32;
+    bytes[4..8].copy_from_slice(&length.to_be_bytes());
+    bytes
+}
+
+/// Appends a number as ZigZag LEB128, the form that `number` takes.
+fn push_number(number: i64, bytes: &mut Vec<u8>) {
+    let mut zigzag = (number << 1 ^ number >> 63) as u64;
+    for _ in 1..MOST_BYTES {
+        if zigzag < 0x80 {
+            break;
+        }
+        bytes.push(zigzag as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    bytes.push(zigzag as u8);
+}
+
 /// Decodes one histogram after the other.
 pub struct Decoder {
     inflate: Inflate,
+    /// Room for a histogram that was compressed.
     raw: Box<[u8]>,
     /// Room for the buckets of a histogram with their counts.
     buckets: Box<[(u32, u64)]>,
@@ -47,9 +88,14 @@ impl Default for Decoder {
 impl Decoder {
     /// Appends the buckets that are not empty, in order, with their counts.
     pub fn decode(&mut self, data: &[u8], counts: &mut Vec<(u32, u64)>) -> Result<(), Unreadable> {
-        let size = self.inflate(data)?;
-        let raw = &self.raw[..size];
-        let (header, mut rest) = raw
+        let compressed = data.len() >= STREAM_HEADER && be32(data, 0) & !WORD_BITS == STREAM_COOKIE;
+        let encoded = if compressed {
+            let size = self.inflate(data)?;
+            &self.raw[..size]
+        } else {
+            data
+        };
+        let (header, mut rest) = encoded
             .split_at_checked(COUNTS_HEADER)
             .ok_or(Unreadable("it ends within its header"))?;
         if be32(header, 0) & !WORD_BITS != COUNTS_COOKIE || be32(header, 8) != 0 {
@@ -81,12 +127,7 @@ impl Decoder {
 
     /// Inflates the zlib stream, which is all that follows the first header, and returns the size of its content.
     fn inflate(&mut self, data: &[u8]) -> Result<usize, Unreadable> {
-        let (header, stream) = data
-            .split_at_checked(STREAM_HEADER)
-            .ok_or(Unreadable("it is too short"))?;
-        if be32(header, 0) & !WORD_BITS != STREAM_COOKIE {
-            return Err(Unreadable("it does not begin as one"));
-        }
+        let (header, stream) = data.split_at(STREAM_HEADER);
         if be32(header, 4) as usize != stream.len() {
             return Err(Unreadable("it does not have its length"));
         }
@@ -152,6 +193,7 @@ fn be64(header: &[u8], place: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::recorder::{Histogram, Merged};
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
     use proptest::prelude::*;
 
     fn encoded(values: &[(u64, u32)]) -> (Vec<u8>, Vec<(u32, u64)>) {
@@ -168,15 +210,52 @@ mod tests {
         (merged.encode(), counts)
     }
 
+    /// What the `hdrhistogram` crate makes of values.
+    fn peer(values: &[(u64, u32)], serializer: &mut impl Serializer) -> Vec<u8> {
+        let mut histogram =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        for &(value, times) in values {
+            histogram
+                .record_n(value.min(HIGHEST_NS), times.into())
+                .unwrap();
+        }
+        let mut bytes = Vec::new();
+        serializer.serialize(&histogram, &mut bytes).unwrap();
+        bytes
+    }
+
     proptest! {
+        // The crate writes a zero for no values.
+        #[test]
+        fn encodings_are_the_peers(values in prop::collection::vec((any::<u64>(), 1..1_000_000u32), 1..200)) {
+            prop_assert_eq!(encoded(&values).0, peer(&values, &mut V2Serializer::new()));
+        }
+
         #[test]
         fn what_was_encoded_is_decoded(values in prop::collection::vec((any::<u64>(), 1..1_000_000u32), 0..200)) {
             let (bytes, expected) = encoded(&values);
+            let compressed = peer(&values, &mut V2DeflateSerializer::new());
             let mut decoder = Decoder::default();
-            for _ in 0..2 {
+            for bytes in [&bytes, &compressed, &bytes] {
                 let mut counts = Vec::new();
-                prop_assert_eq!(decoder.decode(&bytes, &mut counts), Ok(()));
+                prop_assert_eq!(decoder.decode(bytes, &mut counts), Ok(()));
                 prop_assert_eq!(&counts, &expected);
+            }
+        }
+
+        #[test]
+        fn counts_of_any_size_survive(counts in prop::collection::btree_map(0..BUCKETS as u32, 1..=i64::MAX as u64, 0..99)) {
+            let counts: Vec<_> = counts.into_iter().collect();
+            prop_assert_eq!(decoded(&encode(&counts)), Ok(counts));
+        }
+
+        #[test]
+        fn what_is_cut_off_is_an_error(
+            values in prop::collection::vec((1..HIGHEST_NS, 1..9u32), 1..50),
+            end in any::<prop::sample::Index>(),
+        ) {
+            for bytes in [encoded(&values).0, peer(&values, &mut V2DeflateSerializer::new())] {
+                prop_assert!(decoded(&bytes[..end.index(bytes.len())]).is_err());
             }
         }
 
@@ -185,49 +264,64 @@ mod tests {
             values in prop::collection::vec((1..HIGHEST_NS, 1..9u32), 1..50),
             place in any::<prop::sample::Index>(),
             byte in any::<u8>(),
-            end in any::<prop::sample::Index>(),
         ) {
-            let (mut bytes, expected) = encoded(&values);
-            let (mut decoder, mut counts) = (Decoder::default(), Vec::new());
-            prop_assert!(decoder.decode(&bytes[..end.index(bytes.len())], &mut counts).is_err());
+            let (mut bytes, _) = encoded(&values);
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+            if let Ok(counts) = decoded(&bytes) {
+                prop_assert!(in_order(&counts));
+            }
+        }
+
+        #[test]
+        fn damage_of_a_stream_is_an_error(
+            values in prop::collection::vec((1..HIGHEST_NS, 1..9u32), 1..50),
+            place in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            let mut bytes = peer(&values, &mut V2DeflateSerializer::new());
             let place = place.index(bytes.len());
             let same = bytes[place] == byte;
             bytes[place] = byte;
-            counts.clear();
             // Only some bits of the cookie mean nothing; the checksum of the stream covers the counts.
-            if decoder.decode(&bytes, &mut counts).is_ok() {
+            if let Ok(counts) = decoded(&bytes) {
                 prop_assert!(same || place == 3 || (place == 8 || place == 9));
-                prop_assert_eq!(&counts, &expected);
+                prop_assert_eq!(counts, encoded(&values).1);
             }
         }
 
         #[test]
         fn any_numbers_are_an_error_or_in_order(raw in prop::collection::vec(any::<u8>(), 0..300)) {
-            let mut counts = Vec::new();
-            if Decoder::default().decode(&stream_of(&raw, HIGHEST_NS), &mut counts).is_ok() {
-                prop_assert!(counts.windows(2).all(|pair| pair[0].0 < pair[1].0));
-                prop_assert!(counts.iter().all(|&(bucket, count)| (bucket as usize) < BUCKETS && count > 0));
+            if let Ok(counts) = decoded(&with_counts(&raw, HIGHEST_NS)) {
+                prop_assert!(in_order(&counts));
             }
         }
     }
 
-    /// A whole stream around the bytes of some counts.
-    fn stream_of(raw: &[u8], highest: u64) -> Vec<u8> {
-        let mut content = Vec::new();
-        for word in [COUNTS_COOKIE | 0x10, raw.len() as u32, 0, DIGITS] {
-            content.extend(word.to_be_bytes());
-        }
-        content.extend(1u64.to_be_bytes());
-        content.extend(highest.to_be_bytes());
-        content.extend(1f64.to_be_bytes());
-        content.extend(raw);
+    fn in_order(counts: &[(u32, u64)]) -> bool {
+        counts.windows(2).all(|pair| pair[0].0 < pair[1].0)
+            && counts
+                .iter()
+                .all(|&(bucket, count)| (bucket as usize) < BUCKETS && count > 0)
+    }
+
+    /// A histogram with these bytes of counts.
+    fn with_counts(raw: &[u8], highest: u64) -> Vec<u8> {
+        let mut bytes = encode(&[]);
+        bytes[4..8].copy_from_slice(&(raw.len() as u32).to_be_bytes());
+        bytes[24..32].copy_from_slice(&highest.to_be_bytes());
+        bytes.extend(raw);
+        bytes
+    }
+
+    fn compressed(content: &[u8]) -> Vec<u8> {
         let mut zlib = vec![0; 2 * content.len() + 100];
         let mut deflate = zlib_rs::Deflate::new(1, true, WINDOW_BITS);
         deflate
-            .compress(&content, &mut zlib, zlib_rs::DeflateFlush::Finish)
+            .compress(content, &mut zlib, zlib_rs::DeflateFlush::Finish)
             .unwrap();
         zlib.truncate(deflate.total_out() as usize);
-        let mut bytes = (STREAM_COOKIE | 0x10).to_be_bytes().to_vec();
+        let mut bytes = (STREAM_COOKIE | WORD).to_be_bytes().to_vec();
         bytes.extend((zlib.len() as u32).to_be_bytes());
         bytes.extend(zlib);
         bytes
@@ -245,26 +339,44 @@ mod tests {
         let most = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
         let least = [0xFF; 9];
         assert_eq!(
-            decoded(&stream_of(&most, HIGHEST_NS)),
+            decoded(&with_counts(&most, HIGHEST_NS)),
             Ok(vec![(0, i64::MAX as u64)])
         );
         assert_eq!(
-            decoded(&stream_of(&least, HIGHEST_NS)),
+            decoded(&with_counts(&least, HIGHEST_NS)),
             Err(Unreadable("it has too many counts"))
         );
         assert_eq!(
-            decoded(&stream_of(&most[..8], HIGHEST_NS)),
+            decoded(&with_counts(&most[..8], HIGHEST_NS)),
             Err(Unreadable("its last count is cut off"))
         );
     }
 
     #[test]
-    fn other_layouts_and_longer_streams_are_refused() {
+    fn other_layouts_and_lengths_are_refused() {
         assert_eq!(
-            decoded(&stream_of(&[2], HIGHEST_NS - 1)),
+            decoded(&with_counts(&[2], HIGHEST_NS - 1)),
             Err(Unreadable("its buckets are not the recorder's"))
         );
-        let mut long = stream_of(&[2], HIGHEST_NS);
+        let mut long = with_counts(&[2], HIGHEST_NS);
+        long.push(0);
+        assert_eq!(
+            decoded(&long),
+            Err(Unreadable("its counts do not have their length"))
+        );
+        assert_eq!(
+            decoded(&with_counts(&vec![0; BUCKETS + 1], HIGHEST_NS)),
+            Err(Unreadable("it has too many counts"))
+        );
+        assert_eq!(
+            decoded(&with_counts(&vec![0; BUCKETS], HIGHEST_NS)),
+            Ok(vec![])
+        );
+    }
+
+    #[test]
+    fn longer_streams_are_refused() {
+        let mut long = compressed(&with_counts(&[2], HIGHEST_NS));
         long.push(0);
         assert_eq!(
             decoded(&long),
@@ -276,16 +388,11 @@ mod tests {
             Err(Unreadable("its compressed stream is damaged"))
         );
         assert_eq!(
-            decoded(&stream_of(&vec![0; 10 * BUCKETS], HIGHEST_NS)),
+            decoded(&compressed(&with_counts(
+                &vec![0; 10 * BUCKETS],
+                HIGHEST_NS
+            ))),
             Err(Unreadable("its compressed stream is damaged"))
-        );
-        assert_eq!(
-            decoded(&stream_of(&vec![0; BUCKETS + 1], HIGHEST_NS)),
-            Err(Unreadable("it has too many counts"))
-        );
-        assert_eq!(
-            decoded(&stream_of(&vec![0; BUCKETS], HIGHEST_NS)),
-            Ok(vec![])
         );
     }
 }
