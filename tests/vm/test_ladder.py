@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.vm.guest import Guest
 from tests.vm.test_nvme import drive
 
@@ -26,6 +28,7 @@ settings = { "cpu.turbo_intel/cpu.boost" = "off" }
 RUNGS_FILE = "/tmp/rungs.toml"
 
 
+@pytest.mark.release  # tests/system/test_ladder.py climbs one on this computer
 def test_a_ladder_sets_and_undoes_its_rungs_and_names_what_the_machine_cannot_do(guest: Guest) -> None:
     path = drive(guest, "A1")
     queue = f"/sys/block/{Path(path).name}/queue"

@@ -30,6 +30,8 @@ DISK = 3.0
 """The factor within which what is likely comes true on a disk, whose last requests take as long as a short step."""
 QUICK = {"mixed", "write-pressure", "pts-throughput"}
 """Suites of the quick test: no search, a search, and rounds."""
+LONG = {"pts-composite", "pts-iops", "queue-depth", "tenants"}
+"""Suites of many steps, which are left to a release."""
 ELSEWHERE = {"stack-overhead", "ladder"}
 """Suites that need more than a drive."""
 
@@ -128,7 +130,10 @@ def planned(suite: str, *targets: object, **options: object) -> Manifest:
 @pytest.mark.parametrize(
     "suite",
     [
-        pytest.param(suite, marks=() if suite in QUICK else pytest.mark.slow)
+        pytest.param(
+            suite,
+            marks=() if suite in QUICK else pytest.mark.release if suite in LONG else pytest.mark.slow,
+        )
         for suite in sorted(SUITES.keys() - ELSEWHERE)
     ],
 )

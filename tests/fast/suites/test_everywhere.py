@@ -28,7 +28,7 @@ RUNTIMES = {"find": "250ms"}
 """Where a drive's pauses decide: long enough to hold one."""
 
 LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
-"""Suites of many steps, whose tests are slow."""
+"""Suites of many steps, whose tests are slow. Flash, on which they take longer, is left to a release."""
 
 SLOW = pytest.mark.slow
 
@@ -67,7 +67,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     [
         *(pytest.param("p4800x", suite, marks=SLOW if suite in LONG else ()) for suite in SUITES),
         *(
-            pytest.param("960evo-250g", suite, marks=SLOW if suite not in ON_FLASH else ())
+            pytest.param(
+                "960evo-250g",
+                suite,
+                marks=() if suite in ON_FLASH else pytest.mark.release if suite in LONG else SLOW,
+            )
             for suite in SUITES
         ),
     ],

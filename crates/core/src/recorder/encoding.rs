@@ -9,7 +9,7 @@
 
 use zlib_rs::{Inflate, InflateFlush, Status};
 
-use super::histogram::{BUCKETS, HIGHEST_NS};
+use super::histogram::{BUCKETS, HIGHEST_NS, Merged};
 
 const STREAM_HEADER: usize = 8;
 const COUNTS_HEADER: usize = 40;
@@ -29,8 +29,15 @@ pub struct Unreadable(pub &'static str);
 
 const TOO_MANY: Unreadable = Unreadable("it has too many counts");
 
+impl Merged {
+    /// Encodes as HdrHistogram's libraries do, in version 2, uncompressed.
+    pub fn encode(&self) -> Vec<u8> {
+        encode(&self.counts)
+    }
+}
+
 /// Encodes buckets that are not empty, in order, with their counts.
-pub(super) fn encode(counts: &[(u32, u64)]) -> Vec<u8> {
+fn encode(counts: &[(u32, u64)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(COUNTS_HEADER + 3 * counts.len());
     for word in [COUNTS_COOKIE | WORD, 0, 0, DIGITS] {
         bytes.extend(word.to_be_bytes());
@@ -192,7 +199,7 @@ fn be64(header: &[u8], place: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::{Histogram, Merged};
+    use crate::recorder::Histogram;
     use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
     use proptest::prelude::*;
 

@@ -139,7 +139,7 @@ impl Histogram {
 #[derive(Clone, Debug)]
 pub struct Merged {
     /// Buckets that are not empty, in order.
-    counts: Vec<(u32, u64)>,
+    pub(super) counts: Vec<(u32, u64)>,
     exact: Exact,
 }
 
@@ -211,11 +211,6 @@ impl Merged {
             }
         }
         0
-    }
-
-    /// Encodes as HdrHistogram's libraries do, in version 2, uncompressed.
-    pub fn encode(&self) -> Vec<u8> {
-        super::encoding::encode(&self.counts)
     }
 }
 
