@@ -92,9 +92,9 @@ def made(program: list[str], *job: str, cwd: Path) -> list[tuple[str, ...]]:
     calls = re.findall(
         rf'(?m)^(\d+) +(\w+)\(\d+<{cwd}/([ab])>(?:, ""\.*, (\d+), (\d+))?', (cwd / "calls").read_text()
     )
-    # Threads that look at the target before the run are older than the one that replays.
-    replays = max(int(thread) for thread, *_ in calls)
-    return [tuple(one) for thread, *one in calls if int(thread) == replays]
+    # Threads that look at the target before the run call first.
+    *_, replays = dict.fromkeys(thread for thread, *_ in calls)
+    return [tuple(one) for thread, *one in calls if thread == replays]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
