@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.fleet import make_keys, open_fleet
+from iogauge.fleet.dask.workers import shares_of_cpus
 from iogauge.schema import Direction, Kind
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
@@ -69,11 +70,12 @@ def shifted(home: Path) -> tuple[str, dict[str, int]]:
     scheduler = clusters.scheduler(home, "tls://127.0.0.1:0", *clusters.with_keys(home, "controller"))
     address = scheduler.word_after("Scheduler at:")
     workers = []
-    for name, ahead in ahead_ns.items():
+    # Hosts share the CPUs of this computer evenly, as local ones do.
+    shares = shares_of_cpus(HOSTS, sorted(os.sched_getaffinity(0)))
+    for (name, ahead), cpus in zip(ahead_ns.items(), shares, strict=True):
+        on = ["taskset", "--cpu-list", ",".join(map(str, cpus)), sys.executable, SHIFTED, str(ahead)]
         options = ("--host", "127.0.0.1", *clusters.with_keys(home, name))
-        workers.append(
-            clusters.worker(home, address, name, *options, on=[sys.executable, SHIFTED, str(ahead)])
-        )
+        workers.append(clusters.worker(home, address, name, *options, on=on))
     assert all(map(clusters.is_registered, workers))
     return address, ahead_ns
 
