@@ -28,7 +28,7 @@ settings = { "cpu.turbo_intel/cpu.boost" = "off" }
 RUNGS_FILE = "/tmp/rungs.toml"
 
 
-@pytest.mark.release  # tests/system/test_ladder.py climbs one on this computer
+@pytest.mark.release  # tests/system/test_ladder.py climbs one here, fast/suites/test_ladder.py names what it cannot set
 def test_a_ladder_sets_and_undoes_its_rungs_and_names_what_the_machine_cannot_do(guest: Guest) -> None:
     path = drive(guest, "A1")
     queue = f"/sys/block/{Path(path).name}/queue"

@@ -163,7 +163,7 @@ def _read(path: Path, name: str) -> None:
     else:
         assert {*fleet.table().column("host").to_pylist()} == {host.name for host in fleet.hosts}
     figures = {"wall_s": time.perf_counter() - began, "cpu_s": cpu_s() - cpu_before_s}
-    # What getrusage says of this process itself is at least what its parent took when it was forked.
+    # getrusage's maximum for this process itself includes what the parent held when it forked.
     (own,) = re.findall(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     peak_bytes = 1024.0 * max(int(own), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     print(json.dumps({**figures, "peak_bytes": peak_bytes}))

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Histograms that are decoded before they are added.
+/// How many histograms are decoded before they are added: a lock is taken for many of them, not for each.
 const AT_ONCE: usize = 128;
 
 /// Adds up stored histograms by slot. Several threads may add at the same time.

@@ -7,7 +7,8 @@ because the ``hdrhistogram`` package has no wheels for aarch64; the tests compar
 An encoding is a header (cookie, length of what follows, index offset, digits, lowest and highest value, conversion
 ratio) and the counts of all buckets up to the last that is not empty. Each count is a ZigZag LEB128 number; a negative
 number stands for that many empty buckets. Numbers have at most nine bytes, and the ninth has eight bits of the number,
-since none follows. Before version 6 of the schema all that was a zlib stream behind a header (cookie, length).
+since none follows. Before version 6 of the schema it was compressed: a header (cookie, length), and a zlib stream of
+the above. Both are read.
 
 Source: HdrHistogram, V2 encoding (AbstractHistogram.java, ZigZagEncoding.java).
 """
@@ -16,7 +17,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -30,19 +30,13 @@ HIGHEST_NS = 2**42 - 1
 
 _STREAM = struct.Struct(">II")
 _COUNTS = struct.Struct(">IIIIQQd")
+_COUNTS_COOKIE, _STREAM_COOKIE = 0x1C849303, 0x1C849304
+"""How an encoding begins: as it is, or compressed."""
 _WORD, _WORD_BITS = 0x10, 0xF0
 """What encoders add to both cookies, and the bits in which they do."""
 _MOST_BYTES = 9
 _LONGER = np.array([1 << 7 * length for length in range(1, _MOST_BYTES)], dtype=np.uint64)
 """The least numbers that need two bytes, three, and so on."""
-
-
-class _Cookie(IntEnum):
-    """How an encoding begins."""
-
-    COUNTS = 0x1C849303
-    STREAM = 0x1C849304
-    """Compressed."""
 
 
 class Layout(NamedTuple):
@@ -113,7 +107,7 @@ def encode(values_ns: ArrayLike, counts: ArrayLike) -> Encoded:
     empty_before = np.diff(index, prepend=-1) - 1
     numbers = np.column_stack((-empty_before, sums)).ravel()
     raw = _leb128(numbers[numbers != 0])
-    return _COUNTS.pack(_Cookie.COUNTS | _WORD, len(raw), 0, _DIGITS, 1, HIGHEST_NS, 1.0) + raw
+    return _COUNTS.pack(_COUNTS_COOKIE | _WORD, len(raw), 0, _DIGITS, 1, HIGHEST_NS, 1.0) + raw
 
 
 def decode(data: Encoded) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]:
@@ -129,18 +123,17 @@ def decode(data: Encoded) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]
     if len(data) < _STREAM.size:
         raise _unreadable("it is too short")
     cookie, length = _STREAM.unpack_from(data)
-    match cookie & ~_WORD_BITS:
-        case _Cookie.COUNTS:
-            layout, buckets, raw = _plain(data)
-        case _Cookie.STREAM:
-            if length != len(data) - _STREAM.size:
-                raise _unreadable(f"it has {len(data) - _STREAM.size} bytes instead of {length}")
-            try:
-                layout, buckets, raw = _inflated(data[_STREAM.size :])
-            except zlib.error as error:
-                raise _unreadable(str(error)) from error
-        case _:
-            raise _unreadable("it does not begin as one")
+    if cookie & ~_WORD_BITS == _COUNTS_COOKIE:
+        layout, buckets, raw = _plain(data)
+    elif cookie & ~_WORD_BITS != _STREAM_COOKIE:
+        raise _unreadable("it does not begin as one")
+    elif length != len(data) - _STREAM.size:
+        raise _unreadable(f"it has {len(data) - _STREAM.size} bytes instead of {length}")
+    else:
+        try:
+            layout, buckets, raw = _inflated(data[_STREAM.size :])
+        except zlib.error as error:
+            raise _unreadable(str(error)) from error
     numbers = _numbers(np.frombuffer(raw, dtype=np.uint8), most=buckets)
     # A run that goes beyond the buckets is cut, so that the sum of many cannot overflow.
     ends = np.cumsum(np.where(numbers < 0, -np.maximum(numbers, -buckets - 1), 1))
@@ -159,7 +152,7 @@ def _plain(data: bytes) -> tuple[Layout, int, bytes]:
 
 
 def _inflated(stream: bytes) -> tuple[Layout, int, bytes]:
-    """Return the same of a zlib stream."""
+    """Return the layout, the number of buckets and the encoded counts of a zlib stream."""
     inflate = zlib.decompressobj()
     layout, buckets, length = _header(inflate.decompress(stream, _COUNTS.size))
     raw = inflate.decompress(inflate.unconsumed_tail, length + 1)
@@ -173,7 +166,7 @@ def _header(data: bytes) -> tuple[Layout, int, int]:
     if len(data) < _COUNTS.size:
         raise _unreadable("it ends within its header")
     cookie, length, offset, digits, lowest, highest, _ = _COUNTS.unpack_from(data)
-    if cookie & ~_WORD_BITS != _Cookie.COUNTS or offset:
+    if cookie & ~_WORD_BITS != _COUNTS_COOKIE or offset:
         raise _unreadable("its counts are not encoded as in version 2")
     # The largest value of the last bucket must fit into 63 bits, whatever the header says.
     if not (1 <= digits <= 5 and 1 <= lowest <= highest // 2 and highest < 2**63):

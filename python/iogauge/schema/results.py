@@ -36,9 +36,10 @@ class Exact(Model):
 class Tally(Model):
     """The requests of one direction of one row, over an interval or a run.
 
-    ``histograms`` holds HdrHistogram's V2 encodings, uncompressed, of values in nanoseconds. A missing kind follows
-    from the others: response equals lat, queued and lateness are zero, slat is unknown (SQPOLL). A sync's response
-    counts from the intended instant of the first write that it makes durable.
+    ``histograms`` holds HdrHistogram's V2 encodings of values in nanoseconds, compressed in reviews before version 6
+    (``schema/hdr_histogram.py`` reads both). A missing kind follows from the others: response equals lat, queued and
+    lateness are zero, slat is unknown (SQPOLL). A sync's response counts from the intended instant of the first write
+    that it makes durable.
     """
 
     ios: NonNegative = 0

@@ -38,7 +38,8 @@ from iogauge.store.versions import check_version
 
 ROW_GROUP_ROWS = 4096
 ROW_GROUP_BYTES = 4 << 20
-"""Rows are handed to the file when either is reached: at most this much waits in memory."""
+"""Rows are handed to the file when either is reached. The bytes are those of histograms; each row takes some kilobytes
+of memory besides. Few large groups are read faster than many small ones."""
 
 _KINDS = tuple(kind for kind in Kind if kind is not Kind.LOOP_GAP)
 _COUNTS = ("ios", "bytes", "short", "flagged", "late")

@@ -1,10 +1,11 @@
 """Refuses files of a newer iogauge, and upgrades manifests and records of older ones.
 
-Version 5: audits, interrupts, samples of drives, the split of latency, power, the parts of modelled latency; older
-reviews lack them, and nothing is converted. Version 4: some fields have plainer names. Version 3: the manifest and the
-figures always carry a checksum. Version 2: a review has any number of suites, targets and repeats; version 1 had one of
-each. In old manifests, a step's label says whether it is a round. New fields have defaults in ``schema/`` and need no
-upgrade. The schema checks the values.
+Version 6: histograms are not compressed; compressed ones are still read, and nothing is converted. Version 5: audits,
+interrupts, samples of drives, the split of latency, power, the parts of modelled latency; older reviews lack them, and
+nothing is converted. Version 4: some fields have plainer names. Version 3: the manifest and the figures always carry a
+checksum. Version 2: a review has any number of suites, targets and repeats; version 1 had one of each. In old
+manifests, a step's label says whether it is a round. New fields have defaults in ``schema/`` and need no upgrade. The
+schema checks the values.
 """
 
 from __future__ import annotations

@@ -175,6 +175,7 @@ def test_as_many_counts_as_buckets_are_read() -> None:
         encode([5], [1])[:-1],
         encode([5], [1]) + b"x",
         b"",
+        encode([5], [1])[:20],
         b"\x1c\x84\x93\x12\x1c\x84\x93\x13",
         builders.compressed(b""),
         builders.compressed(b"\x1c\x84\x93\x13"),

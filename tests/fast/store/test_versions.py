@@ -37,6 +37,8 @@ from tests.suite_runs import Quiet
 
 SAVED = Path(__file__).parents[1] / "saved_reviews"
 VERSIONS = range(1, SCHEMA_VERSION + 1)
+COMPRESSED = builders.compressed(b"")[:4]
+"""How a compressed histogram begins."""
 
 
 def save_sample(path: Path) -> None:
@@ -81,6 +83,8 @@ def check(path: Path, *, version: int) -> None:
         assert workload.parse(step.job_file, source=step.id).jobs
         assert review.record(step.id).plan.seed == step.seed
         assert sum(1 for _ in review.intervals(step.id)) == (1 if step.at == 0 else 2)
+        compressed = {interval.loop_gap[:4] == COMPRESSED for interval in review.intervals(step.id)}
+        assert compressed == {version < 6}
     assert [warning.code for warning in review.manifest.warnings] == [Code.VIRTUAL_MACHINE]
     result = concluded(review)
     assert [position.at for position in result] == [0, 100, 200, 300, 400, 500, 600, 700]

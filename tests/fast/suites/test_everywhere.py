@@ -28,7 +28,7 @@ RUNTIMES = {"find": "250ms"}
 """Where a drive's pauses decide: long enough to hold one."""
 
 LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
-"""Suites of many steps, whose tests are slow. Flash, on which they take longer, is left to a release."""
+"""Suites of many steps: slow on 3D XPoint, and left to a release on flash, where they take longer."""
 
 SLOW = pytest.mark.slow
 

@@ -1,11 +1,11 @@
 //! Writes and reads histograms as they are stored: HdrHistogram's V2 encoding, in the recorder's layout.
 //!
-//! They are not compressed, since Parquet compresses a column of them better and faster. Those of older reviews are.
+//! They are not compressed: Parquet compresses a column of them better and faster. Older reviews hold compressed ones,
+//! which are read, too.
 //!
-//! Merging a fleet reads millions of them, so a decoder keeps its memory from one to the next. Bytes may be damaged in
-//! any way: whatever they are, they take no more memory than a full histogram, and nothing panics. An encoding has no
-//! checksum of its own; the file that it is in has one. `schema/hdr_histogram.py` reads the same encoding in any layout,
-//! and describes it.
+//! Merging a fleet reads millions of them, so a decoder keeps its memory from one to the next. Damaged bytes are an
+//! error or another histogram: they never panic, and take no more memory than a full one. An encoding has no checksum of
+//! its own; the file that it is in has one. `schema/hdr_histogram.py` describes the encoding, and reads any layout.
 
 use zlib_rs::{Inflate, InflateFlush, Status};
 
@@ -15,8 +15,9 @@ const STREAM_HEADER: usize = 8;
 const COUNTS_HEADER: usize = 40;
 const STREAM_COOKIE: u32 = 0x1C84_9304;
 const COUNTS_COOKIE: u32 = 0x1C84_9303;
-/// What encoders add to both cookies, and the bits in which they do.
+/// What encoders set in both cookies.
 const WORD: u32 = 0x10;
+/// The bits of both cookies that say nothing to a decoder.
 const WORD_BITS: u32 = 0xF0;
 const DIGITS: u32 = 3;
 const MOST_BYTES: usize = 9;
@@ -292,7 +293,7 @@ mod tests {
             bytes[place] = byte;
             // Only some bits of the cookie mean nothing; the checksum of the stream covers the counts.
             if let Ok(counts) = decoded(&bytes) {
-                prop_assert!(same || place == 3 || (place == 8 || place == 9));
+                prop_assert!(same || matches!(place, 3 | 8 | 9));
                 prop_assert_eq!(counts, encoded(&values).1);
             }
         }

@@ -1,8 +1,8 @@
 //! A histogram of latencies in HdrHistogram's layout. Counting a value costs an array index and an addition.
 //!
 //! The layout is that of HdrHistogram, to which tests compare it: 3 significant digits from 1 ns to [`HIGHEST_NS`], so
-//! buckets are at most 1/1024 of their value wide. Counting is our own because it is on the I/O path: it does not resize,
-//! has no error to handle, and touches its memory before the run.
+//! buckets are at most 1/1024 of their value wide. Counting is our own because it is on the I/O path: it does not
+//! resize, has no error to handle, and touches its memory before the run.
 
 use crate::time::Nanos;
 

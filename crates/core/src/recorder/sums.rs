@@ -4,8 +4,8 @@
 //! is counted in it, so a slot takes as many pages as its latencies have octaves. Adding a histogram waits for memory
 //! more than for anything else, so counts have 16 bits until one of their page needs more.
 //!
-//! Several threads add at the same time. Slots that follow each other have a lock: threads that read different intervals
-//! do not wait for each other.
+//! Several threads add at the same time. Each run of 64 slots has a lock of its own, so that threads whose intervals
+//! are far from each other do not wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use crate::time::Nanos;
 
 const PAGE: usize = 1024;
 const PAGES: usize = BUCKETS / PAGE;
-/// Slots that have a lock together.
+/// How many slots share a lock.
 const LOCKED: usize = 64;
 
 type Slot = [Option<Page>; PAGES];
@@ -181,7 +181,7 @@ fn buckets(slot: &Slot) -> impl Iterator<Item = (usize, u64)> + '_ {
 }
 
 fn locked(part: &Mutex<Vec<Slot>>) -> MutexGuard<'_, Vec<Slot>> {
-    part.lock().expect("nothing panics that holds it")
+    part.lock().expect("nothing that holds the lock panics")
 }
 
 fn page_of(bucket: u32) -> usize {
@@ -291,8 +291,11 @@ mod tests {
     #[test]
     fn a_slot_too_many_and_counts_too_large_are_refused() {
         let (sums, mut batch) = (Sums::new(1), Batch::default());
-        batch.push(1, &merged(&[7]).encode()).unwrap();
+        for slot in 0..2 {
+            batch.push(slot, &merged(&[7]).encode()).unwrap();
+        }
         assert_eq!(sums.add(&batch), Err(Unreadable("it belongs to no slot")));
+        assert_eq!(sums.counts(), [0]);
         batch.clear();
         batch.counts.push((7, i64::MAX as u64));
         batch.ends.push((0, 1));

@@ -202,9 +202,9 @@ class Controller:
     def _handle(self, host: HostRun, what: str, answer: Future[Any]) -> None:
         """Handle an answer of a host, or what a thread did with it."""
         host.deadlines.pop(what, None)
-        compared = host.compares if what == "compare" else None
-        if compared is not None:
-            host.compares = None
+        compared = None
+        if what == "compare":
+            compared, host.comparing = host.comparing, None
         if what == "fetch":
             host.fetches = False
         if not host.is_open or answer.cancelled():
@@ -235,7 +235,7 @@ class Controller:
         if host.phase is Phase.ENDED and compared == "during":
             # The review ended meanwhile, so its clock must be compared once more.
             self._compare(host, "after")
-        if host.phase is Phase.ENDED and host.fetch_at is None and not (host.fetches or host.compares):
+        if host.phase is Phase.ENDED and not host.is_disturbed:
             self._close(host)
 
     def _missed(self, host: HostRun, what: str, again: str, error: LinkError) -> None:
@@ -350,8 +350,8 @@ class Controller:
                 self._compare(host, "during")
 
     def _compare(self, host: HostRun, phase: ClockPhase) -> None:
-        if host.compares is None:
-            host.compares = phase
+        if host.comparing is None:
+            host.comparing = phase
             work = partial(compare, host.link, phase, timeout_s=self._patience.silent_s)
             self._in_background(host, "compare", self._comparers, work)
 

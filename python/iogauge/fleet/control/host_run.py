@@ -58,8 +58,8 @@ class HostRun:
     """When it resumes again after it was refused; None: it was not."""
     retry_s: float = 1.0
     """How long after a refusal it resumes again; longer each time."""
-    compares: ClockPhase | None = None
-    """The comparison of its clock that runs; None: none does."""
+    comparing: ClockPhase | None = None
+    """The phase of the comparison of its clock that runs; None: none does."""
     fetches: bool = False
     """Whether what it saved is being fetched."""
     fetch_at: float | None = None
@@ -81,7 +81,7 @@ class HostRun:
     @property
     def is_disturbed(self) -> bool:
         """Whether it does something for the controller that should not happen while it measures."""
-        return self.is_open and (self.compares is not None or self.fetches or self.fetch_at is not None)
+        return self.is_open and (self.comparing is not None or self.fetches or self.fetch_at is not None)
 
     def wait_longer(self, seconds: float) -> None:
         """Move its deadlines by this time."""

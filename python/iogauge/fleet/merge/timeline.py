@@ -31,7 +31,7 @@ Places = NDArray[np.int64]
 
 _STAGE = 1 << 40
 """Places of one stage: no run has so many intervals."""
-_ALL = 1 << 10
+_ALL = 1 << 8
 """Row groups whose small columns are read at once: a million rows."""
 _PLACE = ("stage", "row", "index", "ramp")
 """The columns that say to which interval a row belongs."""
