@@ -4,8 +4,9 @@
 //! which are read, too.
 //!
 //! Merging a fleet reads millions of them, so a decoder keeps its memory from one to the next. Damaged bytes are an
-//! error or another histogram: they never panic, and take no more memory than a full one. An encoding has no checksum
-//! of its own; the file that it is in has one. `schema/hdr_histogram.py` describes the encoding, and reads any layout.
+//! error or another histogram: reading them never panics, and takes no more memory than a full one. An encoding has no
+//! checksum of its own; the file that it is in has one. `schema/hdr_histogram.py` describes the encoding, and reads any
+//! layout.
 
 use zlib_rs::{Inflate, InflateFlush, Status};
 

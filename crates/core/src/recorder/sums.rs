@@ -4,8 +4,8 @@
 //! is counted in it, so a slot takes as many pages as its latencies have octaves. Adding a histogram waits for memory
 //! more than for anything else, so counts have 16 bits until one of their page needs more.
 //!
-//! Several threads add at the same time. Each run of 64 slots has a lock of its own, so that threads whose intervals
-//! are far from each other do not wait.
+//! Several threads add at the same time. Each run of slots has a lock of its own, so that threads whose intervals are
+//! far from each other do not wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
